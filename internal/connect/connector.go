@@ -1,0 +1,121 @@
+package connect
+
+import (
+	"log/slog"
+	"time"
+
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+)
+
+// Table is a table definition whose options passed the connector's Set.
+type Table struct {
+	// Name is the full name for messages, such as default_catalog.default_database.src.
+	Name string
+	// Pos is where the script defines it; zero for tables found in a catalog.
+	Pos diag.Pos
+	// Schema holds the physical and metadata columns, without computed ones.
+	Schema *columnar.Schema
+	// ColumnPos gives the script position of each column of Schema; nil if unknown.
+	ColumnPos     []diag.Pos
+	PrimaryKey    []string
+	PartitionKeys []string
+	// Metadata maps a column of Schema to the metadata key it reads, if any.
+	Metadata map[string]string
+	Options  configs.Values
+}
+
+// ChangelogMode says which kinds of rows a table gives or takes.
+type ChangelogMode uint8
+
+// The changelog modes.
+const (
+	// InsertOnly: +I.
+	InsertOnly ChangelogMode = iota
+	// Upsert: +I, +U and -D by key; -U is not needed.
+	Upsert
+	// All: +I, -U, +U, -D.
+	All
+)
+
+// String names the mode as EXPLAIN prints it.
+func (m ChangelogMode) String() string { return [...]string{"I", "I,UA,D", "I,UB,UA,D"}[m] }
+
+// Env is what connectors get from the job.
+type Env struct {
+	Log *slog.Logger
+	// Zone is table.local-time-zone.
+	Zone *time.Location
+	// Parallelism is the number of workers for encoding and compaction.
+	Parallelism int
+	// CatchUp asks sources to end at what is committed when they open.
+	CatchUp bool
+}
+
+// Connector is known by the value of 'connector'.
+type Connector interface {
+	// Name is the value of the option 'connector'.
+	Name() string
+	// Options declares the keys of WITH.
+	Options() *configs.Set
+	// CheckTable looks at one definition alone: columns, key, options that depend
+	// on each other. No I/O.
+	CheckTable(t *Table) error
+}
+
+// SourceTable is one table a source has to read: the output port is its index in SourceSpec.Tables.
+type SourceTable struct {
+	Table *Table
+	// Needed are the indexes of the columns of Table.Schema to emit, in this order.
+	Needed []int
+}
+
+// Schema is the schema of the batches emitted for the table.
+func (t SourceTable) Schema() *columnar.Schema { return t.Table.Schema.Project(t.Needed) }
+
+// SourceSpec is one source node of a plan.
+type SourceSpec struct {
+	// UID is the stable operator uid.
+	UID    string
+	Tables []SourceTable
+	Env    Env
+}
+
+// SourceConnector makes sources.
+type SourceConnector interface {
+	Connector
+	// SourceMode is what the table emits.
+	SourceMode(t *Table) ChangelogMode
+	// Group gives a key: tables with equal keys are read by one source node, such
+	// as all tables of one MySQL server.
+	Group(t *Table) string
+	// Bounded reports whether the source ends by itself.
+	Bounded(t *Table) bool
+	// NewSource makes the reader; it does no I/O. Readers that implement
+	// dataflow.Checker are checked before the job starts.
+	NewSource(spec SourceSpec) (dataflow.SourceReader, error)
+}
+
+// SinkSpec is one sink node of a plan.
+type SinkSpec struct {
+	UID   string
+	Table *Table
+	// Mode is what arrives.
+	Mode ChangelogMode
+	// Job names the job; CommitUser is stable over restarts of one job; Attempt is
+	// the uuid of this run, recorded in the log before the first file.
+	Job, CommitUser, Attempt string
+	// Replace asks to overwrite what the table holds by the first commit.
+	Replace bool
+	Env     Env
+}
+
+// SinkConnector makes sinks.
+type SinkConnector interface {
+	Connector
+	// SinkMode is the richest mode the table wants: sources then leave out what it does not need.
+	SinkMode(t *Table) ChangelogMode
+	NewSink(spec SinkSpec) (dataflow.Sink, error)
+}
