@@ -1,0 +1,4 @@
+package local
+
+// Wrap is wrap, for tests of the error texts.
+var Wrap = wrap

@@ -1,0 +1,183 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/uuid"
+
+	"leat/internal/fileio"
+)
+
+// bufferSize is what a writer collects before it calls the system: large enough
+// that a column chunk costs few calls, small beside the memory of the chunk itself.
+const bufferSize = 1 << 20
+
+// writer writes a temporary file and links it to its name at Commit.
+type writer struct {
+	name string
+	f    *os.File
+	buf  *bufio.Writer
+	// done is set once the temporary file is gone or has become the file.
+	done bool
+}
+
+// Create starts a new file beside its final name.
+func (*FS) Create(ctx context.Context, name string) (fileio.Writer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := createTemp(name)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{name: name, f: f, buf: bufio.NewWriterSize(f, bufferSize)}, nil
+}
+
+// createTemp opens a new temporary file for name; missing parents are made.
+func createTemp(name string) (*os.File, error) {
+	dir, base := filepath.Split(filepath.Clean(name))
+	tmp := filepath.Join(dir, "."+base+"."+uuid.NewString()+".tmp")
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := os.OpenFile(tmp, flags, 0o644)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := mkdirAll(filepath.Clean(dir)); err != nil {
+			return nil, err
+		}
+		f, err = os.OpenFile(tmp, flags, 0o644)
+	}
+	if err != nil {
+		return nil, wrap("creating", name, err)
+	}
+	return f, nil
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if w.done {
+		return 0, wrap("writing", w.name, fs.ErrClosed)
+	}
+	n, err := w.buf.Write(p)
+	if err != nil {
+		return n, wrap("writing", w.name, err)
+	}
+	return n, nil
+}
+
+// Commit syncs the content, links it to its name and syncs the folder. After an
+// error the temporary file is still there: Abort removes it.
+func (w *writer) Commit(ctx context.Context) error {
+	if w.done {
+		return wrap("committing", w.name, fs.ErrClosed)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := w.buf.Flush(); err != nil {
+		return wrap("writing", w.name, err)
+	}
+	if err := closeSynced(w.f); err != nil {
+		return wrap("writing", w.name, err)
+	}
+	if err := linkNew(w.f.Name(), w.name); err != nil {
+		return err
+	}
+	w.done = true
+	return nil
+}
+
+func (w *writer) Abort(context.Context) error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	// The file may be closed already by a Commit that failed later on.
+	if err := w.f.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return errors.Join(wrap("closing", w.f.Name(), err), dropTemp(w.f.Name()))
+	}
+	return dropTemp(w.f.Name())
+}
+
+// CreateExclusive publishes content under name unless something stands there.
+func (*FS) CreateExclusive(ctx context.Context, name string, content []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// A name that is taken costs one call instead of two syncs; the link decides.
+	if _, err := os.Lstat(name); err == nil {
+		return wrap("creating", name, fs.ErrExist)
+	}
+	f, err := writeTemp(name, content)
+	if err != nil {
+		return err
+	}
+	if err := linkNew(f, name); err != nil {
+		return errors.Join(err, dropTemp(f))
+	}
+	return nil
+}
+
+// Replace puts content under name by an atomic rename.
+func (*FS) Replace(ctx context.Context, name string, content []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tmp, err := writeTemp(name, content)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, name); err != nil {
+		return errors.Join(wrap("replacing", name, err), dropTemp(tmp))
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// writeTemp writes content durably under a temporary name and gives that name.
+func writeTemp(name string, content []byte) (string, error) {
+	f, err := createTemp(name)
+	if err != nil {
+		return "", err
+	}
+	if _, err := f.Write(content); err != nil {
+		return "", errors.Join(wrap("writing", name, err), f.Close(), dropTemp(f.Name()))
+	}
+	if err := closeSynced(f); err != nil {
+		return "", errors.Join(wrap("writing", name, err), dropTemp(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// linkNew gives the file at tmp the name name if nothing stands there, drops the
+// temporary name and makes both durable. link(2) is the only call here that
+// decides; it fails where rename(2) would silently overwrite.
+func linkNew(tmp, name string) error {
+	if err := os.Link(tmp, name); err != nil {
+		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS) {
+			return noLinks(name, err)
+		}
+		return wrap("creating", name, err)
+	}
+	if err := dropTemp(tmp); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+func dropTemp(tmp string) error {
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return wrap("removing", tmp, err)
+	}
+	return nil
+}
+
+func closeSynced(f *os.File) error {
+	err := f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
