@@ -56,6 +56,8 @@ type Def struct {
 	Enum []string
 	// Secret values are never printed.
 	Secret bool
+	// refuse lists words that are valid but not run by this version, with what to do.
+	refuse map[string]string
 	check  func(text string) error
 }
 
@@ -118,6 +120,33 @@ func NoMeaningHere(reason string) Modify {
 // RefusedHere classes the option as refused.
 func RefusedHere(reason, hint string) Modify {
 	return func(d *Def) { d.Class, d.Reason, d.Hint = Refused, reason, hint }
+}
+
+// OnlyNow declares that of the valid words only one is run by this version.
+func OnlyNow(word, hint string) Modify {
+	return func(d *Def) {
+		for _, w := range d.Enum {
+			if !strings.EqualFold(w, word) {
+				d.refuseWord(w, hint)
+			}
+		}
+	}
+}
+
+// RefuseWords declares valid words that this version does not run; write names the one to use.
+func RefuseWords(write string, words ...string) Modify {
+	return func(d *Def) {
+		for _, w := range words {
+			d.refuseWord(w, fmt.Sprintf("write '%s'", write))
+		}
+	}
+}
+
+func (d *Def) refuseWord(w, hint string) {
+	if d.refuse == nil {
+		d.refuse = map[string]string{}
+	}
+	d.refuse[strings.ToLower(w)] = hint
 }
 
 // Check adds a condition on the parsed text.

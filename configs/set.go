@@ -141,6 +141,10 @@ func (s *Set) checkOne(key string, x Value, o CheckOptions) (*Notice, *diag.Erro
 			return nil, s.bad(d, key, x, o, err)
 		}
 	}
+	if hint, ok := d.refuse[strings.ToLower(x.Text)]; ok {
+		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Pos: x.Pos, Table: o.Table, Option: key,
+			Msg: fmt.Sprintf("'%s' is not run by this version of leat", x.Text), Hint: hint}
+	}
 	return nil, nil
 }
 

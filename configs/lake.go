@@ -1,0 +1,118 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// LakeTable declares the options of Paimon tables that leat acts by or refuses;
+// the others of Paimon 1.3 are accepted with a notice and stored in the schema.
+var LakeTable = NewSet("Paimon table")
+
+const (
+	laterEngine = "leave it out"
+	needsFlink  = "leave it out, or run this table on Flink"
+)
+
+// The table options that leat acts by.
+var (
+	Bucket = Int(LakeTable, "bucket", -1, "Buckets of a partition; -1 without a primary key is the unaware append mode.",
+		Check(ParseInt, func(n int64) error {
+			if n != -1 && n != -2 && n < 1 {
+				return errors.New("must be -1, or 1 and more")
+			}
+			return nil
+		}))
+	BucketKey      = String(LakeTable, "bucket-key", "", "Columns whose hash chooses the bucket; the default is the primary key without the partition columns.", Optional())
+	BucketFunction = Enum(LakeTable, "bucket-function.type", "default", "How a bucket is chosen.", []string{"default", "mod"}, OnlyNow("default", laterEngine))
+	FileFormat     = Enum(LakeTable, "file.format", "parquet", "Format of data files.",
+		[]string{"parquet", "orc", "avro", "csv", "json", "text"}, OnlyNow("parquet", "write 'parquet'"))
+	ManifestFormat = Enum(LakeTable, "manifest.format", "avro", "Format of manifests.", []string{"avro", "parquet", "orc"}, OnlyNow("avro", "write 'avro'"))
+	Compression    = Enum(LakeTable, "file.compression", "zstd", "Codec of data files.",
+		[]string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"))
+	ZstdLevel         = Int(LakeTable, "file.compression.zstd-level", 1, "zstd level.", AtLeast(1))
+	BlockSize         = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group.", Optional())
+	TargetFileSize    = Size(LakeTable, "target-file-size", 128<<20, "Size at which a data file is rolled; 128 MB with a primary key, else 256 MB.", Optional())
+	MergeEngine       = Enum(LakeTable, "merge-engine", "deduplicate", "How rows of one key become one.", []string{"deduplicate", "partial-update", "aggregation", "first-row"}, OnlyNow("deduplicate", "write 'deduplicate'"))
+	ChangelogProducer = Enum(LakeTable, "changelog-producer", "none", "Where changelog files come from.", []string{"none", "input", "lookup", "full-compaction"}, RefuseWords("input", "lookup", "full-compaction"))
+	SequenceField     = String(LakeTable, "sequence.field", "", "Columns that order rows of one key.", Optional(), RefusedHere("rows are ordered by the binlog", "leave it out: the order of the source is kept"))
+	RowKindField      = String(LakeTable, "rowkind.field", "", "Column with the row kind.", Optional(), RefusedHere("row kinds come from the source", needsFlink))
+	IgnoreDelete      = Bool(LakeTable, "ignore-delete", false, "Deletes are dropped.", Check(ParseBool, onlyFalse))
+	IgnoreBefore      = Bool(LakeTable, "ignore-update-before", false, "Before-images are dropped.", Check(ParseBool, onlyFalse))
+	DeletionVectors   = Bool(LakeTable, "deletion-vectors.enabled", false, "Deletion vectors instead of merge on read.", Check(ParseBool, onlyFalse))
+	WriteOnly         = Bool(LakeTable, "write-only", false, "No compaction and no expiration by this writer.", WithAliases("write.compaction-skip"))
+
+	ForceCreateSnapshot = Bool(LakeTable, "commit.force-create-snapshot", false, "A checkpoint without changes makes a snapshot too.")
+	CommitMaxRetries    = Int(LakeTable, "commit.max-retries", 10, "Tries after a lost race.", NotNegative())
+	CommitMinWait       = Duration(LakeTable, "commit.min-retry-wait", 10*time.Millisecond, "First wait between tries.")
+	CommitMaxWait       = Duration(LakeTable, "commit.max-retry-wait", 10*time.Second, "Longest wait between tries.")
+	CommitRetryInterval = Duration(LakeTable, "commit.retry-interval", time.Second, "Not a Paimon option: sets commit.min-retry-wait and commit.max-retry-wait.", Optional())
+	CommitTimeout       = Duration(LakeTable, "commit.timeout", 0, "Limit of all tries.", Optional())
+	CommitUserPrefix    = String(LakeTable, "commit.user-prefix", "", "Prefix of generated commit users.", Optional())
+
+	RetainMin     = Int(LakeTable, "snapshot.num-retained.min", 10, "Least snapshots kept.", AtLeast(1))
+	RetainMax     = Int(LakeTable, "snapshot.num-retained.max", 1<<31-1, "Most snapshots kept.", AtLeast(1))
+	RetainTime    = Duration(LakeTable, "snapshot.time-retained", time.Hour, "Age up to which snapshots are kept.")
+	ExpireLimit   = Int(LakeTable, "snapshot.expire.limit", 50, "Snapshots removed at a time.", AtLeast(1))
+	ExpireMode    = Enum(LakeTable, "snapshot.expire.execution-mode", "sync", "When snapshots are removed.", []string{"sync", "async"})
+	CleanEmpty    = Bool(LakeTable, "snapshot.clean-empty-directories", false, "Remove empty folders.", WithAliases("snapshot.expire.clean-empty-directories"))
+	RunTrigger    = Int(LakeTable, "num-sorted-run.compaction-trigger", 5, "Sorted runs that start a compaction.", AtLeast(2))
+	RunStop       = Int(LakeTable, "num-sorted-run.stop-trigger", 8, "Sorted runs at which writing waits; trigger + 3.", Optional())
+	NumLevels     = Int(LakeTable, "num-levels", 6, "Levels of the merge tree; trigger + 1.", Optional())
+	SizeAmp       = Int(LakeTable, "compaction.max-size-amplification-percent", 200, "Size of the younger runs against the oldest that starts a full compaction.")
+	SizeRatio     = Int(LakeTable, "compaction.size-ratio", 1, "Percent by which runs may differ to be merged.")
+	OptInterval   = Duration(LakeTable, "compaction.optimization-interval", 0, "A full compaction at least this often.", Optional())
+	CompactMin    = Int(LakeTable, "compaction.min.file-num", 5, "Small files of an append table that start a compaction.", AtLeast(2))
+	StatsMode     = String(LakeTable, "metadata.stats-mode", "truncate(16)", "Statistics in manifests: none, counts, truncate(n), full.")
+	StatsDense    = Bool(LakeTable, "metadata.stats-dense-store", true, "Leave columns without statistics out.")
+	PartitionName = String(LakeTable, "partition.default-name", "__DEFAULT_PARTITION__", "Folder of null and blank partition values.")
+	LegacyName    = Bool(LakeTable, "partition.legacy-name", true, "Partition folders in the old text form.")
+	ManifestSize  = Size(LakeTable, "manifest.target-file-size", 8<<20, "Size at which manifests roll.")
+	ManifestMerge = Int(LakeTable, "manifest.merge-min-count", 30, "Manifests that are merged.")
+	ManifestFull  = Size(LakeTable, "manifest.full-compaction-threshold-size", 16<<20, "Size that starts a full rewrite of manifests.")
+	WriteBuffer   = Size(LakeTable, "write-buffer-size", 256<<20, "Write buffer of a table; leat.memory.write-buffers bounds all of them.")
+	AutoCreate    = Bool(LakeTable, "auto-create", false, "Create the table's folder.")
+)
+
+func init() {
+	LakeTable.Prefix("oss.", "Settings of an object store client.", NoMeaningHere("it is not a table option; give it to the catalog as fs.oss.*"))
+	for _, k := range []string{"write-mode", "commit.ignore-non-existing-files", "append-only.assert-disorder", "compaction.max-sorted-run-num", "compaction.max.file-num", "streaming-compact", "write-manifest-cache", "log.scan.remove-normalize", "sequence.auto-padding"} {
+		String(LakeTable, k, "", "An option of older versions.", Optional(), NoMeaningHere("Paimon removed it; the table's primary key decides"))
+	}
+	LakeTable.Prefix("fields.", "Options of one column.", RefusedHere("per-column options belong to merge engines and statistics that this version does not run", laterEngine))
+	LakeTable.AlsoKnown(known("table"))
+}
+
+func onlyFalse(b bool) error {
+	if b {
+		return errors.New("'true' is not run by this version of leat")
+	}
+	return nil
+}
+
+// Catalog declares the options of CREATE CATALOG with type paimon.
+var Catalog = NewSet("Paimon catalog")
+
+// The catalog options that leat acts by.
+var (
+	CatalogType      = Enum(Catalog, "type", "", "Kind of catalog.", []string{"paimon", "generic_in_memory"}, Require())
+	CatalogWarehouse = String(Catalog, "warehouse", "", "Folder or URL of the warehouse.", Optional())
+	CatalogMetastore = Enum(Catalog, "metastore", "filesystem", "Where tables are registered.", []string{"filesystem", "hive", "jdbc", "rest"}, OnlyNow("filesystem", "write 'filesystem'"))
+	CatalogDefaultDB = String(Catalog, "default-database", "default", "Database that is current after USE CATALOG.")
+)
+
+func init() {
+	for _, p := range []string{"fs.", "s3.", "hadoop.", "oss.", "table-default."} {
+		Catalog.Prefix(p, "Settings of the file system.", NoMeaningHere("only local folders are opened by this version"))
+	}
+	Catalog.AlsoKnown(known("catalog"))
+}
+
+// CheckRetention checks what Paimon checks of the retention options together.
+func CheckRetention(v Values) error {
+	if lo, hi := RetainMin.Get(v), RetainMax.Get(v); lo > hi {
+		return fmt.Errorf("snapshot.num-retained.min (%d) is more than snapshot.num-retained.max (%d)", lo, hi)
+	}
+	return nil
+}
