@@ -1,0 +1,415 @@
+package format
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"leat/internal/columnar"
+)
+
+// columnReader turns one column of a file into Arrow arrays.
+type columnReader struct {
+	field columnar.Field
+	typ   arrow.DataType
+	mem   memory.Allocator
+	// leaf is the column's number in the file, -1 if the file lacks it.
+	leaf     int
+	optional bool
+	cr       file.ColumnChunkReader
+	offset   int64
+	def      []int16
+	readN    func(c *columnReader, n int) (arrow.Array, error)
+}
+
+func newColumnReader(f columnar.Field, root *schema.GroupNode, s *schema.Schema, mem memory.Allocator) (columnReader, error) {
+	if f.Type.IsNested() {
+		return columnReader{}, &UnsupportedTypeError{Column: f.Name, Type: f.Type}
+	}
+	c := columnReader{field: f, typ: columnar.ArrowType(f.Type), mem: mem, leaf: -1, readN: readNulls}
+	leaf, col, err := leafOf(f.Name, root, s)
+	if err != nil || leaf < 0 {
+		return c, err
+	}
+	if col.MaxRepetitionLevel() > 0 || col.MaxDefinitionLevel() > 1 {
+		return c, fmt.Errorf("column %s is repeated or nested in the file", f.Name)
+	}
+	c.leaf, c.optional = leaf, col.MaxDefinitionLevel() == 1
+	c.readN, err = readFuncOf(f, col)
+	return c, err
+}
+
+// read gives the next n values; the row group has as many.
+func (c *columnReader) read(n int) (arrow.Array, error) { return c.readN(c, n) }
+
+// pages is what every typed chunk reader of the library offers.
+type pages[P any] interface {
+	ReadBatchInPage(batchSize int64, values []P, def, rep []int16) (total int64, valuesRead int, err error)
+}
+
+// eachPage reads n rows into vals piece by piece: got is called with the row a
+// piece starts at, its definition levels (nil without nulls) and the dense values.
+func eachPage[P any](c *columnReader, n int, vals []P, got func(at int, def []int16, dense []P) error) error {
+	pr, ok := c.cr.(pages[P])
+	if !ok {
+		return fmt.Errorf("physical type %s does not fit %T", c.cr.Type(), vals)
+	}
+	if c.optional {
+		c.def = grow(c.def, n)
+	}
+	for at := 0; at < n; {
+		def := c.def
+		if def != nil {
+			def = def[:n-at]
+		}
+		total, read, err := pr.ReadBatchInPage(int64(n-at), vals, def, nil)
+		if err != nil {
+			return err
+		}
+		if total <= 0 || read < 0 || int(total) > n-at || read > int(total) {
+			if err := c.cr.Err(); err != nil {
+				return err
+			}
+			return io.ErrUnexpectedEOF
+		}
+		if read == int(total) {
+			def = nil
+		} else {
+			def = def[:total]
+		}
+		if err := got(at, def, vals[:read]); err != nil {
+			return err
+		}
+		at += int(total)
+	}
+	return nil
+}
+
+// validity is the null bitmap of an array under construction, made with the first null.
+type validity struct {
+	buf   *memory.Buffer
+	nulls int
+}
+
+func (v *validity) mark(c *columnReader, n, at int, def []int16) {
+	if def == nil {
+		return
+	}
+	if v.buf == nil {
+		v.buf = memory.NewResizableBuffer(c.mem)
+		v.buf.Resize(int(bitutil.BytesForBits(int64(n))))
+		b := v.buf.Bytes()
+		for i := range b {
+			b[i] = 0xff
+		}
+	}
+	bits := v.buf.Bytes()
+	for i, d := range def {
+		if d == 0 {
+			bitutil.ClearBit(bits, at+i)
+			v.nulls++
+		}
+	}
+}
+
+func (v *validity) release() {
+	if v.buf != nil {
+		v.buf.Release()
+	}
+}
+
+// finish makes the array; it takes over values.
+func finish(c *columnReader, n int, v *validity, values ...*memory.Buffer) arrow.Array {
+	bufs := append([]*memory.Buffer{v.buf}, values...)
+	data := array.NewData(c.typ, n, bufs, nil, v.nulls, 0)
+	for _, b := range values {
+		b.Release()
+	}
+	v.release()
+	a := array.MakeFromData(data)
+	data.Release()
+	return a
+}
+
+// readFixed reads fixed-width values: convert turns dense physical values P into as many A.
+func readFixed[P, A any](width int, cast func([]byte) []A, convert func(dst []A, src []P)) func(*columnReader, int) (arrow.Array, error) {
+	var vals []P
+	var dense []A
+	return func(c *columnReader, n int) (arrow.Array, error) {
+		vals = grow(vals, n)
+		buf := memory.NewResizableBuffer(c.mem)
+		buf.Resize(n * width)
+		out := cast(buf.Bytes())
+		var v validity
+		err := eachPage(c, n, vals, func(at int, def []int16, src []P) error {
+			if def == nil {
+				convert(out[at:at+len(src)], src)
+				return nil
+			}
+			v.mark(c, n, at, def)
+			dense = grow(dense, len(src))
+			convert(dense, src)
+			k := 0
+			var zero A
+			for i, d := range def {
+				if d == 0 {
+					out[at+i] = zero
+					continue
+				}
+				out[at+i] = dense[k]
+				k++
+			}
+			return nil
+		})
+		if err != nil {
+			buf.Release()
+			v.release()
+			return nil, err
+		}
+		return finish(c, n, &v, buf), nil
+	}
+}
+
+func copyValues[T any](dst, src []T) { copy(dst, src) }
+
+// readFuncOf picks the decoder of a column, once per file.
+func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) (arrow.Array, error), error) {
+	mismatch := func() error {
+		return fmt.Errorf("column %s of type %s is stored as %s", f.Name, f.Type, col.PhysicalType())
+	}
+	i32, i64, dec := arrow.Int32Traits.CastFromBytes, arrow.Int64Traits.CastFromBytes, arrow.Decimal128Traits.CastFromBytes
+	switch pt := col.PhysicalType(); f.Type.Kind {
+	case columnar.Boolean:
+		if pt == parquet.Types.Boolean {
+			return readBool, nil
+		}
+	case columnar.TinyInt:
+		if pt == parquet.Types.Int32 {
+			return readFixed(1, arrow.Int8Traits.CastFromBytes, narrow[int8]), nil
+		}
+	case columnar.SmallInt:
+		if pt == parquet.Types.Int32 {
+			return readFixed(2, arrow.Int16Traits.CastFromBytes, narrow[int16]), nil
+		}
+	case columnar.Int, columnar.Date, columnar.Time:
+		if pt == parquet.Types.Int32 {
+			return readFixed(4, i32, copyValues[int32]), nil
+		}
+	case columnar.BigInt:
+		if pt == parquet.Types.Int64 {
+			return readFixed(8, i64, copyValues[int64]), nil
+		}
+	case columnar.Float:
+		if pt == parquet.Types.Float {
+			return readFixed(4, arrow.Float32Traits.CastFromBytes, copyValues[float32]), nil
+		}
+	case columnar.Double:
+		if pt == parquet.Types.Double {
+			return readFixed(8, arrow.Float64Traits.CastFromBytes, copyValues[float64]), nil
+		}
+	case columnar.Decimal:
+		switch pt {
+		case parquet.Types.Int32:
+			return readFixed(16, dec, decimalsOf[int32]), nil
+		case parquet.Types.Int64:
+			return readFixed(16, dec, decimalsOf[int64]), nil
+		case parquet.Types.FixedLenByteArray:
+			return readFixed(16, dec, func(dst []decimal128.Num, src []parquet.FixedLenByteArray) {
+				for i, b := range src {
+					dst[i] = decimalOf(b)
+				}
+			}), nil
+		case parquet.Types.ByteArray:
+			return readFixed(16, dec, func(dst []decimal128.Num, src []parquet.ByteArray) {
+				for i, b := range src {
+					dst[i] = decimalOf(b)
+				}
+			}), nil
+		default:
+		}
+	case columnar.Timestamp, columnar.TimestampLTZ:
+		switch pt {
+		case parquet.Types.Int64:
+			return readFixed(8, i64, timestampsOf(f.Type, col)), nil
+		case parquet.Types.Int96:
+			return readFixed(8, i64, int96sOf(f.Type)), nil
+		default:
+		}
+	default:
+		if pt == parquet.Types.ByteArray {
+			return newBytesReader(), nil
+		}
+	}
+	return nil, mismatch()
+}
+
+func narrow[T int8 | int16](dst []T, src []int32) {
+	for i, v := range src {
+		dst[i] = T(v)
+	}
+}
+
+func decimalsOf[T int32 | int64](dst []decimal128.Num, src []T) {
+	for i, v := range src {
+		dst[i] = decimal128.FromI64(int64(v))
+	}
+}
+
+// nanosPer gives the nanoseconds of one unit.
+func nanosPer(u arrow.TimeUnit) int64 {
+	switch u {
+	case arrow.Second:
+		return 1_000_000_000
+	case arrow.Millisecond:
+		return 1_000_000
+	case arrow.Microsecond:
+		return 1_000
+	default:
+		return 1
+	}
+}
+
+// timestampsOf converts from the unit the file states to that of the type.
+func timestampsOf(t columnar.DataType, col *schema.Column) func(dst, src []int64) {
+	want := nanosPer(columnar.TimestampUnit(t.Precision))
+	have := want
+	if lt, ok := col.LogicalType().(schema.TimestampLogicalType); ok {
+		switch lt.TimeUnit() {
+		case schema.TimeUnitMillis:
+			have = nanosPer(arrow.Millisecond)
+		case schema.TimeUnitMicros:
+			have = nanosPer(arrow.Microsecond)
+		case schema.TimeUnitNanos:
+			have = 1
+		default:
+		}
+	}
+	switch {
+	case have == want:
+		return copyValues[int64]
+	case have > want:
+		return func(dst, src []int64) {
+			for i, v := range src {
+				dst[i] = v * (have / want)
+			}
+		}
+	default:
+		return func(dst, src []int64) {
+			for i, v := range src {
+				dst[i] = floorDiv(v, want/have)
+			}
+		}
+	}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// int96sOf reads both forms of instants before 1970: negative nanoseconds of the day, or an earlier day.
+func int96sOf(t columnar.DataType) func(dst []int64, src []parquet.Int96) {
+	unit := nanosPer(columnar.TimestampUnit(t.Precision))
+	return func(dst []int64, src []parquet.Int96) {
+		for i := range src {
+			nanos := int64(binary.LittleEndian.Uint64(src[i][:8]))
+			day := int64(int32(binary.LittleEndian.Uint32(src[i][8:]))) - julianEpoch
+			dst[i] = day*(nanosPerDay/unit) + floorDiv(nanos, unit)
+		}
+	}
+}
+
+func readBool(c *columnReader, n int) (arrow.Array, error) {
+	vals := make([]bool, n)
+	buf := memory.NewResizableBuffer(c.mem)
+	buf.Resize(int(bitutil.BytesForBits(int64(n))))
+	bits := buf.Bytes()
+	clear(bits)
+	var v validity
+	err := eachPage(c, n, vals, func(at int, def []int16, src []bool) error {
+		v.mark(c, n, at, def)
+		for i, k := 0, 0; k < len(src); i++ {
+			if def != nil && def[i] == 0 {
+				continue
+			}
+			if src[k] {
+				bitutil.SetBit(bits, at+i)
+			}
+			k++
+		}
+		return nil
+	})
+	if err != nil {
+		buf.Release()
+		v.release()
+		return nil, err
+	}
+	return finish(c, n, &v, buf), nil
+}
+
+// newBytesReader reads strings and bytes; values are copied out of the page at once.
+func newBytesReader() func(*columnReader, int) (arrow.Array, error) {
+	var vals []parquet.ByteArray
+	return func(c *columnReader, n int) (arrow.Array, error) {
+		vals = grow(vals, n)
+		offBuf := memory.NewResizableBuffer(c.mem)
+		offBuf.Resize((n + 1) * 4)
+		offsets := arrow.Int32Traits.CastFromBytes(offBuf.Bytes())
+		offsets[0] = 0
+		data := memory.NewResizableBuffer(c.mem)
+		var v validity
+		end := 0
+		err := eachPage(c, n, vals, func(at int, def []int16, src []parquet.ByteArray) error {
+			size := 0
+			for _, s := range src {
+				size += len(s)
+			}
+			if end+size > math.MaxInt32 {
+				return fmt.Errorf("%d bytes of values in one batch", end+size)
+			}
+			if end+size > data.Cap() {
+				data.Reserve(max(end+size, 2*data.Cap()))
+			}
+			data.ResizeNoShrink(end + size)
+			out := data.Bytes()
+			v.mark(c, n, at, def)
+			rows := len(src)
+			if def != nil {
+				rows = len(def)
+			}
+			k := 0
+			for i := range rows {
+				if def == nil || def[i] != 0 {
+					end += copy(out[end:], src[k])
+					k++
+				}
+				offsets[at+i+1] = int32(end)
+			}
+			return nil
+		})
+		if err != nil {
+			offBuf.Release()
+			data.Release()
+			v.release()
+			return nil, err
+		}
+		return finish(c, n, &v, offBuf, data), nil
+	}
+}
+
+func readNulls(c *columnReader, n int) (arrow.Array, error) {
+	return array.MakeArrayOfNull(c.mem, c.typ, n), nil
+}

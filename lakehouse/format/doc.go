@@ -1,0 +1,16 @@
+// Package format writes and reads the data files of a table: Parquet here, ORC
+// in the sub-package orc.
+//
+// A Writer takes Arrow columns in the forms of columnar.ArrowType and writes
+// one Parquet file whose schema is the one Paimon's own writer makes (message
+// name, field ids, physical and logical types, V1 data pages). A Reader yields
+// Arrow batches of the wanted columns, whatever of the allowed encodings the
+// file has. The mapping between Arrow and Parquet is our own: it works on
+// whole slices and has no per-cell dispatch.
+//
+// Encodings written: PLAIN, dictionary, RLE, and DELTA_BINARY_PACKED for NOT
+// NULL integers only. The byte-array delta encodings and BYTE_STREAM_SPLIT are
+// never written: Java Paimon 1.3.1 reads the first wrongly and refuses the second.
+//
+// Start with writer.go, then reader.go; schema.go has the type table.
+package format

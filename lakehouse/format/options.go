@@ -1,0 +1,119 @@
+package format
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+
+	"leat/internal/columnar"
+)
+
+// The defaults of Options, those of Paimon's Parquet writer.
+const (
+	DefaultBlockSize = 128 << 20
+	DefaultPageSize  = 1 << 20
+	DefaultZstdLevel = 1
+)
+
+// Options steer a Writer; the zero value is Paimon's defaults.
+type Options struct {
+	// Compression is the codec name of 'file.compression': zstd (also ""), snappy,
+	// gzip, lz4 or uncompressed.
+	Compression string
+	// ZstdLevel is 'file.compression.zstd-level'; 0 means DefaultZstdLevel.
+	ZstdLevel int
+	// BlockSize is the size in bytes at which a row group is cut; 0 means DefaultBlockSize.
+	BlockSize int64
+	// PageSize is the size in bytes of a data page before compression; 0 means DefaultPageSize.
+	PageSize int64
+	// Distinct names columns whose values hardly repeat (keys, sequence numbers): they
+	// get no dictionary, and delta encoding where they are NOT NULL integers.
+	Distinct []string
+	// Mem allocates the encoder buffers; nil means the Go allocator.
+	Mem memory.Allocator
+}
+
+func (o Options) withDefaults() Options {
+	if o.ZstdLevel == 0 {
+		o.ZstdLevel = DefaultZstdLevel
+	}
+	if o.BlockSize <= 0 {
+		o.BlockSize = DefaultBlockSize
+	}
+	if o.PageSize <= 0 {
+		o.PageSize = DefaultPageSize
+	}
+	if o.Mem == nil {
+		o.Mem = memory.DefaultAllocator
+	}
+	return o
+}
+
+// CheckCompression reports whether name is a codec that NewWriter takes.
+func CheckCompression(name string) error {
+	_, err := codecOf(name)
+	return err
+}
+
+func codecOf(name string) (compress.Compression, error) {
+	switch strings.ToLower(name) {
+	case "", "zstd":
+		return compress.Codecs.Zstd, nil
+	case "snappy":
+		return compress.Codecs.Snappy, nil
+	case "gzip":
+		return compress.Codecs.Gzip, nil
+	case "lz4":
+		return compress.Codecs.Lz4Raw, nil
+	case "uncompressed":
+		return compress.Codecs.Uncompressed, nil
+	default:
+		return compress.Codecs.Uncompressed, fmt.Errorf("compression %q is not one of zstd, snappy, gzip, lz4, uncompressed", name)
+	}
+}
+
+// properties gives the writer properties for fields.
+func (o Options) properties(fields []columnar.Field) (*parquet.WriterProperties, error) {
+	codec, err := codecOf(o.Compression)
+	if err != nil {
+		return nil, err
+	}
+	props := []parquet.WriterProperty{
+		parquet.WithVersion(parquet.V1_0),
+		parquet.WithDataPageVersion(parquet.DataPageV1),
+		parquet.WithDataPageSize(o.PageSize),
+		parquet.WithBatchSize(2048),
+		parquet.WithCompression(codec),
+		parquet.WithAllocator(o.Mem),
+		parquet.WithCreatedBy("leat"),
+		parquet.WithRootName(rootName),
+	}
+	if codec == compress.Codecs.Zstd {
+		props = append(props, parquet.WithCompressionLevel(o.ZstdLevel))
+	}
+	distinct := make(map[string]bool, len(o.Distinct))
+	for _, n := range o.Distinct {
+		distinct[n] = true
+	}
+	for _, f := range fields {
+		switch {
+		case distinct[f.Name] && !f.Type.Nullable && isDeltaKind(f.Type.Kind):
+			// Not on nullable columns: the encoder fails on a batch that is all null.
+			props = append(props, parquet.WithDictionaryFor(f.Name, false), parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
+		case distinct[f.Name] || f.Type.Kind == columnar.Timestamp || f.Type.Kind == columnar.TimestampLTZ:
+			props = append(props, parquet.WithDictionaryFor(f.Name, false))
+		default:
+			// The dictionary is given up on the first page that it does not make smaller.
+			props = append(props, parquet.WithDictionaryCostFallbackFor(f.Name, true))
+		}
+		if f.Type.IsBytes() {
+			props = append(props, parquet.WithStatsFor(f.Name, false))
+		}
+	}
+	return parquet.NewWriterProperties(props...), nil
+}
+
+func isDeltaKind(k columnar.Kind) bool { return k == columnar.Int || k == columnar.BigInt }

@@ -1,0 +1,233 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/fileio"
+)
+
+// DefaultBatchRows is the number of rows a Reader gives at once.
+const DefaultBatchRows = 8192
+
+// ReadOptions steer a Reader.
+type ReadOptions struct {
+	// BatchRows is the greatest number of rows of a batch; 0 means DefaultBatchRows.
+	BatchRows int
+	// BufferSize is the read buffer of a column in bytes; 0 means 64 KiB.
+	BufferSize int64
+	// Mem allocates the arrays; nil means the Go allocator.
+	Mem memory.Allocator
+}
+
+// Reader yields the wanted columns of one Parquet file in batches. Memory is
+// bounded by one page a column and the batch. It is not safe for concurrent use.
+type Reader struct {
+	path string
+	src  *source
+	fr   *file.Reader
+	opts ReadOptions
+	cols []columnReader
+	// group is the next row group, left the rows of the open one not yet given.
+	group int
+	left  int64
+	rows  int64
+}
+
+// OpenReader opens the file f, whose path is only for error text. wanted are
+// columns of the schema that the file was written with; one that the file
+// lacks reads as nulls. Damaged files give errors of domain Corrupt. The
+// Reader owns f, also when OpenReader fails.
+func OpenReader(f fileio.File, path string, wanted []columnar.Field, opts ReadOptions) (r *Reader, err error) {
+	if opts.BatchRows <= 0 {
+		opts.BatchRows = DefaultBatchRows
+	}
+	if opts.BufferSize <= 0 {
+		opts.BufferSize = 64 << 10
+	}
+	if opts.Mem == nil {
+		opts.Mem = memory.DefaultAllocator
+	}
+	src := &source{f: f, size: f.Size()}
+	r = &Reader{path: path, src: src, opts: opts, cols: make([]columnReader, len(wanted))}
+	defer func() {
+		if err != nil {
+			err = r.explain(err, 0)
+			_ = f.Close()
+			r = nil
+		}
+	}()
+	defer recoverInto(&err, "reading the footer")
+	props := parquet.NewReaderProperties(opts.Mem)
+	props.BufferedStreamEnabled = true
+	props.BufferSize = opts.BufferSize
+	r.fr, err = file.NewParquetReader(src, file.WithReadProps(props))
+	if err != nil {
+		return r, fmt.Errorf("reading the footer: %w", err)
+	}
+	root := r.fr.MetaData().Schema.Root()
+	for i, f := range wanted {
+		if r.cols[i], err = newColumnReader(f, root, r.fr.MetaData().Schema, opts.Mem); err != nil {
+			return r, err
+		}
+	}
+	r.rows = r.fr.NumRows()
+	if r.rows < 0 {
+		return r, fmt.Errorf("reading the footer: %d rows", r.rows)
+	}
+	return r, nil
+}
+
+// Rows is the number of rows in the file.
+func (r *Reader) Rows() int64 { return r.rows }
+
+// Next gives the next batch, one array a wanted column in the form of
+// columnar.ArrowType, which the caller releases; io.EOF after the last.
+func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
+	var at int64
+	defer func() {
+		if err != nil {
+			for _, c := range cols {
+				if c != nil {
+					c.Release()
+				}
+			}
+			cols, rows = nil, 0
+			if !errors.Is(err, io.EOF) {
+				err = r.explain(err, at)
+			}
+		}
+	}()
+	defer recoverInto(&err, "decoding")
+	for r.left == 0 {
+		if r.group >= r.fr.NumRowGroups() {
+			return nil, 0, io.EOF
+		}
+		if at, err = r.openGroup(); err != nil {
+			return nil, 0, notEOF(err)
+		}
+	}
+	n := int(min(r.left, int64(r.opts.BatchRows)))
+	cols = make([]arrow.Array, len(r.cols))
+	for i := range r.cols {
+		at = r.cols[i].offset
+		if cols[i], err = r.cols[i].read(n); err != nil {
+			return cols, 0, fmt.Errorf("decoding column %s: %w", r.cols[i].field.Name, notEOF(err))
+		}
+	}
+	r.left -= int64(n)
+	return cols, n, nil
+}
+
+// openGroup starts the next row group and gives the file offset concerned.
+func (r *Reader) openGroup() (at int64, err error) {
+	rg := r.fr.RowGroup(r.group)
+	r.left = rg.NumRows()
+	if r.left < 0 {
+		return 0, fmt.Errorf("row group %d has %d rows", r.group, r.left)
+	}
+	for i := range r.cols {
+		c := &r.cols[i]
+		if c.leaf < 0 {
+			continue
+		}
+		meta, err := rg.MetaData().ColumnChunk(c.leaf)
+		if err != nil {
+			return 0, fmt.Errorf("opening column %s: %w", c.field.Name, err)
+		}
+		c.offset = meta.DataPageOffset()
+		if c.cr, err = rg.Column(c.leaf); err != nil {
+			return c.offset, fmt.Errorf("opening column %s: %w", c.field.Name, err)
+		}
+	}
+	r.group++
+	return 0, nil
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.src.f.Close() }
+
+// explain tells trouble of the disk from a damaged file.
+func (r *Reader) explain(err error, at int64) error {
+	if r.src.err != nil {
+		return fmt.Errorf("reading data file %s: %w", r.path, r.src.err)
+	}
+	var unsupported *UnsupportedTypeError
+	if errors.As(err, &unsupported) {
+		return fmt.Errorf("reading data file %s: %w", r.path, err)
+	}
+	return &diag.Error{
+		Domain: diag.Corrupt, Code: diag.CodeLakeCorrupt,
+		Msg:   fmt.Sprintf("data file %s cannot be read (near byte %d)", r.path, at),
+		Hint:  "restore the file from a copy, or roll the table back to a snapshot without it",
+		Cause: err,
+	}
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// source is the file as the library wants it; it remembers errors of the disk.
+type source struct {
+	f    fileio.File
+	size int64
+	pos  int64
+	err  error
+}
+
+func (s *source) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || off > s.size {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := s.f.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.ReadAt(p, s.pos)
+	s.pos += int64(n)
+	return n, err
+}
+
+func (s *source) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += s.pos
+	case io.SeekEnd:
+		offset += s.size
+	}
+	if offset < 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	s.pos = offset
+	return offset, nil
+}
+
+// leafOf finds the column called name, -1 if the file has none.
+func leafOf(name string, root *schema.GroupNode, s *schema.Schema) (int, *schema.Column, error) {
+	i := root.FieldIndexByName(name)
+	if i < 0 {
+		return -1, nil, nil
+	}
+	leaf := s.ColumnIndexByNode(root.Field(i))
+	if leaf < 0 {
+		return -1, nil, fmt.Errorf("column %s is nested in the file", name)
+	}
+	return leaf, s.Column(leaf), nil
+}
