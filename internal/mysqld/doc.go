@@ -1,0 +1,12 @@
+// Package mysqld finds or fetches a MySQL server and runs throw-away instances
+// of it, for the demo, the end-to-end tests and the benchmarks.
+//
+// Find looks for a mysqld 8 or 9 on PATH; Fetch unpacks one from Debian's
+// packages into a folder (nothing is installed); Get does the one or the other.
+// Start runs a server on 127.0.0.1 with GTIDs and a full row binlog, user root
+// without password; Stop ends it. A server never outlives the process that
+// started it, even if that process is killed. Only processes started here are
+// ever signalled.
+//
+// Start with install.go; server.go runs servers, fetch.sh is the fetching script.
+package mysqld
