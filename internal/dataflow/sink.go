@@ -18,7 +18,8 @@ type Sink interface {
 	// Recover brings the target to the state of the last entry: it commits what
 	// that checkpoint prepared and did not commit, refuses (diag.Guard) if the
 	// target is not the one the entry knows, and then removes the files of dead
-	// attempts. last is nil for a fresh job.
+	// attempts. last is nil for a fresh job; after an attempt that completed no
+	// checkpoint it has dead attempts only, and Observed is nil.
 	Recover(ctx context.Context, last *SinkRecovery) error
 	// NewWriter opens the writer of one of n parallel subtasks.
 	NewWriter(ctx context.Context, subtask, n int) (SinkWriter, error)
@@ -43,7 +44,11 @@ type SinkWriter interface {
 
 // Prepared becomes ready when everything of its epoch is durable and invisible.
 type Prepared interface {
-	// Wait gives the committables of the epoch, one JSON value.
+	// Wait gives the committables of the epoch, one JSON value; nil, null and []
+	// say that the epoch is empty. A checkpoint in which every epoch is empty and
+	// no source moved is not written, and its epoch not committed: a sink that has
+	// to commit at every checkpoint gives a value. After a retryable error Wait is
+	// called again; the epoch then rides in a later checkpoint.
 	Wait(ctx context.Context) (json.RawMessage, error)
 }
 
@@ -52,7 +57,7 @@ type Epoch struct {
 	ID CheckpointID `json:"id"`
 	// Properties are the source positions at the barrier.
 	Properties map[string]string `json:"properties,omitempty"`
-	// Committables has one value a writer subtask.
+	// Committables has one value a writer subtask, in order of subtasks, empty ones included.
 	Committables []json.RawMessage `json:"committables"`
 }
 

@@ -1,0 +1,45 @@
+package checkpoint
+
+import (
+	"time"
+
+	"leat/internal/dataflow"
+)
+
+// Kind says what an entry is.
+type Kind string
+
+// The kinds of entries.
+const (
+	// KindTakeover begins an attempt: from here on older attempts are fenced.
+	KindTakeover Kind = "takeover"
+	// KindCheckpoint completes a checkpoint.
+	KindCheckpoint Kind = "checkpoint"
+)
+
+// Entry is one entry of the log.
+type Entry struct {
+	// Version is the version of this form, 1.
+	Version int `json:"version"`
+	// Number is the place in the log, from 1.
+	Number int64 `json:"number"`
+	Kind   Kind  `json:"kind"`
+	// UUID tells two writers of the same number apart.
+	UUID string    `json:"uuid"`
+	Time time.Time `json:"time"`
+	// Attempt is the uuid of the run that wrote the entry, CommitUser the user under which it commits.
+	Attempt    string `json:"attempt"`
+	CommitUser string `json:"commit_user"`
+	// Owner is set in a takeover; Fresh there makes all checkpoints before it void.
+	Owner *Owner `json:"owner,omitempty"`
+	Fresh bool   `json:"fresh,omitempty"`
+	// Checkpoint is set in a checkpoint.
+	Checkpoint *dataflow.Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Owner is a process that runs a job.
+type Owner struct {
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Since time.Time `json:"since"`
+}

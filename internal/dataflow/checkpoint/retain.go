@@ -1,0 +1,106 @@
+package checkpoint
+
+import (
+	"context"
+
+	"leat/internal/dataflow"
+)
+
+// Latest gives the newest completed checkpoint that counts, nil if there is none.
+func (s *Store) Latest() *Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return latest(s.entries)
+}
+
+func latest(entries []Entry) *Entry {
+	c := completed(entries)
+	if len(c) == 0 {
+		return nil
+	}
+	return &c[len(c)-1]
+}
+
+// completed gives the checkpoint entries that count, oldest first: those after the last fresh takeover.
+func completed(entries []Entry) []Entry {
+	var out []Entry
+	for i := range entries {
+		switch e := &entries[i]; e.Kind {
+		case KindCheckpoint:
+			out = append(out, *e)
+		case KindTakeover:
+			if e.Fresh {
+				out = nil
+			}
+		}
+	}
+	return out
+}
+
+// Restore gives the place from which checkpoint id goes on, 0 for a fresh start.
+// It is false if the log does not hold that checkpoint.
+func (s *Store) Restore(id dataflow.CheckpointID) (dataflow.Restore, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := dataflow.Restore{NextID: nextID(s.entries), DeadAttempts: deadAttempts(s.entries, s.attempt)}
+	if id == 0 {
+		return r, true
+	}
+	for _, e := range completed(s.entries) {
+		if e.Checkpoint.ID == id {
+			r.Checkpoint = e.Checkpoint
+			return r, true
+		}
+	}
+	return r, false
+}
+
+func nextID(entries []Entry) dataflow.CheckpointID {
+	next := dataflow.CheckpointID(1)
+	for i := range entries {
+		if c := entries[i].Checkpoint; c != nil {
+			next = max(next, c.ID+1)
+		}
+	}
+	return next
+}
+
+// deadAttempts lists the attempts that may have left files. Who writes a
+// checkpoint has recovered its sinks before, and so removed the files of all
+// attempts before it: the list is the author of the newest checkpoint and every
+// takeover after that, own excepted.
+func deadAttempts(entries []Entry, own string) []string {
+	from := 0
+	for i := range entries {
+		if entries[i].Kind == KindCheckpoint {
+			from = i
+		}
+	}
+	var out []string
+	seen := map[string]bool{own: true}
+	for _, e := range entries[from:] {
+		if e.Attempt != "" && !seen[e.Attempt] {
+			seen[e.Attempt] = true
+			out = append(out, e.Attempt)
+		}
+	}
+	return out
+}
+
+// prune removes the entries before the oldest checkpoint to keep, oldest first,
+// so that a crash in between leaves no gap. What cannot be removed now is tried
+// again after the next checkpoint.
+func (s *Store) prune(ctx context.Context) {
+	c := completed(s.entries)
+	if len(c) < s.opt.Retain {
+		return
+	}
+	keep := c[len(c)-s.opt.Retain].Number
+	for len(s.entries) > 0 && s.entries[0].Number < keep {
+		if err := s.fs.Remove(ctx, s.path(s.entries[0].Number)); err != nil {
+			s.opt.Log.Warn("old checkpoint entry not removed", "entry", s.entries[0].Number, "error", err)
+			return
+		}
+		s.entries = s.entries[1:]
+	}
+}

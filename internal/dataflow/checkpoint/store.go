@@ -1,0 +1,274 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+	"leat/internal/fileio"
+)
+
+// ErrFenced is the cause of the error that a writer gets after another process
+// took the job over. It stops at once and deletes nothing.
+var ErrFenced = errors.New("the checkpoint log was continued by another process")
+
+const entryPrefix = "entry-"
+
+// Options of a store.
+type Options struct {
+	// Retain is the number of completed checkpoints to keep, at least 1.
+	Retain int
+	// Log receives what goes wrong without harm, such as a failed pruning; nil discards.
+	Log *slog.Logger
+}
+
+// Store is the log of one job as this process sees it. It is safe for concurrent use.
+type Store struct {
+	fs  fileio.FS
+	dir string
+	opt Options
+
+	mu sync.Mutex
+	// entries are those present, oldest first, without gaps.
+	entries []Entry
+	// next is the number of the next entry.
+	next int64
+	// attempt and commitUser go into every entry from TakeOver on.
+	attempt, commitUser string
+	// unknown are our entries whose create failed without telling its outcome.
+	unknown map[string]bool
+}
+
+var _ dataflow.Log = (*Store)(nil)
+
+// Open reads the log in dir. A missing folder is an empty log. Nothing is written.
+func Open(ctx context.Context, fs fileio.FS, dir string, o Options) (*Store, error) {
+	o.Retain = max(o.Retain, 1)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{fs: fs, dir: dir, opt: o, unknown: map[string]bool{}}
+	entries, err := s.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.entries, s.next = entries, 1
+	if n := len(entries); n > 0 {
+		last := entries[n-1]
+		s.next, s.commitUser = last.Number+1, last.CommitUser
+	}
+	return s, nil
+}
+
+// Entries gives the entries present, oldest first.
+func (s *Store) Entries() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entries)
+}
+
+// CommitUser is that of the newest entry, "" for an empty log.
+func (s *Store) CommitUser() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.commitUser
+}
+
+// TakeOver begins an attempt: from its entry on every other attempt is fenced. A
+// fresh takeover makes all checkpoints before it void; it goes with a new commit user.
+func (s *Store) TakeOver(ctx context.Context, o Owner, attempt, commitUser string, fresh bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.append(ctx, Entry{Kind: KindTakeover, Attempt: attempt, CommitUser: commitUser, Owner: &o, Fresh: fresh})
+	if err != nil {
+		return err
+	}
+	s.attempt, s.commitUser = attempt, commitUser
+	return nil
+}
+
+// AppendCheckpoint completes c, see dataflow.Log, and prunes old entries.
+func (s *Store) AppendCheckpoint(ctx context.Context, c *dataflow.Checkpoint) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attempt == "" {
+		return errors.New("writing a checkpoint: the job was not taken over")
+	}
+	e := Entry{Kind: KindCheckpoint, Attempt: s.attempt, CommitUser: s.commitUser, Checkpoint: c}
+	if err := s.append(ctx, e); err != nil {
+		return err
+	}
+	s.prune(ctx)
+	return nil
+}
+
+// append writes e under the next number. When a create gives no clear outcome,
+// the entry is read back; if that does not tell either, the uuid is remembered:
+// the create may still arrive, and the next append then finds it and goes past it.
+func (s *Store) append(ctx context.Context, e Entry) error {
+	e.Version, e.UUID, e.Time = 1, uuid.NewString(), time.Now().UTC()
+	for {
+		e.Number = s.next
+		content, err := json.Marshal(&e)
+		if err != nil {
+			return fmt.Errorf("encoding log entry %d: %w", e.Number, err)
+		}
+		err = s.fs.CreateExclusive(ctx, s.path(e.Number), content)
+		if err == nil {
+			break
+		}
+		there, rerr := s.read(ctx, e.Number)
+		switch {
+		case rerr == nil && there.UUID == e.UUID:
+			err = nil
+		case rerr == nil && s.unknown[there.UUID]:
+			s.accept(there)
+			continue
+		case rerr == nil:
+			return s.fenced(there)
+		case errors.Is(err, fileio.ErrExist) && errors.Is(rerr, fileio.ErrNotExist):
+			// It stood there and is pruned by now: nobody but a successor prunes.
+			return s.fenced(Entry{})
+		default:
+			s.unknown[e.UUID] = true
+			return fmt.Errorf("writing log entry %s: %w", s.path(e.Number), err)
+		}
+		if err == nil {
+			break
+		}
+	}
+	// A successor may have pruned the very number we just created. Then its newer
+	// entries stand above it, for they were there before it pruned.
+	numbers, err := s.numbers(ctx)
+	if err != nil {
+		s.unknown[e.UUID] = true
+		return fmt.Errorf("checking log entry %s: %w", s.path(e.Number), err)
+	}
+	if top := numbers[len(numbers)-1]; top > e.Number {
+		there, err := s.read(ctx, top)
+		if err != nil {
+			there = Entry{}
+		}
+		return s.fenced(there)
+	}
+	s.accept(e)
+	return nil
+}
+
+// accept takes e, which stands in the log under the next number, as ours.
+func (s *Store) accept(e Entry) {
+	delete(s.unknown, e.UUID)
+	s.entries = append(s.entries, e)
+	s.next = e.Number + 1
+}
+
+func (s *Store) fenced(by Entry) error {
+	e := &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeJobFenced, Msg: "another process has taken the job over",
+		Hint: "let that process run; this one has stopped and deleted nothing", Cause: ErrFenced,
+	}
+	if o := by.Owner; o != nil {
+		e.Msg += fmt.Sprintf(": pid %d on %s since %s", o.PID, o.Host, o.Since.Format(time.DateTime))
+	}
+	return e
+}
+
+func (s *Store) path(number int64) string {
+	return s.fs.Join(s.dir, fmt.Sprintf("%s%010d", entryPrefix, number))
+}
+
+func (s *Store) read(ctx context.Context, number int64) (Entry, error) {
+	b, err := s.fs.ReadFile(ctx, s.path(number))
+	if err != nil {
+		return Entry{}, fmt.Errorf("reading log entry %d: %w", number, err)
+	}
+	var e Entry
+	if err := json.Unmarshal(b, &e); err != nil {
+		return Entry{}, s.corrupt(number, err.Error())
+	}
+	switch {
+	case e.Version != 1:
+		return Entry{}, s.corrupt(number, fmt.Sprintf("version %d is not known to this leat", e.Version))
+	case e.Number != number:
+		return Entry{}, s.corrupt(number, fmt.Sprintf("it calls itself number %d", e.Number))
+	case e.Kind == KindCheckpoint && e.Checkpoint == nil:
+		return Entry{}, s.corrupt(number, "it has no checkpoint")
+	}
+	return e, nil
+}
+
+func (s *Store) corrupt(number int64, reason string) error {
+	return &diag.Error{
+		Domain: diag.Corrupt, Code: diag.CodeJobState, Msg: fmt.Sprintf("log entry %s cannot be read: %s", s.path(number), reason),
+		Hint: "restore the folder from a backup, or start anew with --fresh --replace",
+	}
+}
+
+// numbers lists the numbers of all entries present, rising.
+func (s *Store) numbers(ctx context.Context) ([]int64, error) {
+	infos, err := s.fs.List(ctx, s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("listing the checkpoint log: %w", err)
+	}
+	var out []int64
+	for _, i := range infos {
+		digits, ok := strings.CutPrefix(i.Name, entryPrefix)
+		if n, err := strconv.ParseInt(digits, 10, 64); ok && err == nil && n > 0 {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// loadTries bounds how often a reader starts again because entries were pruned under its hands.
+const loadTries = 5
+
+// load reads the entries that stand without a gap below the newest. What lies
+// below a gap was left by a fenced writer and counts for nothing.
+func (s *Store) load(ctx context.Context) ([]Entry, error) {
+	var err error
+	for range loadTries {
+		var entries []Entry
+		if entries, err = s.loadOnce(ctx); !errors.Is(err, fileio.ErrNotExist) {
+			return entries, err
+		}
+	}
+	return nil, err
+}
+
+func (s *Store) loadOnce(ctx context.Context) ([]Entry, error) {
+	numbers, err := s.numbers(ctx)
+	if err != nil || len(numbers) == 0 {
+		return nil, err
+	}
+	first := len(numbers) - 1
+	for first > 0 && numbers[first-1] == numbers[first]-1 {
+		first--
+	}
+	var entries []Entry
+	complete := numbers[first] == 1
+	for _, n := range numbers[first:] {
+		e, err := s.read(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		complete = complete || e.Kind == KindCheckpoint
+		entries = append(entries, e)
+	}
+	if !complete {
+		return nil, s.corrupt(numbers[first]-1, "it is missing")
+	}
+	return entries, nil
+}
