@@ -1,0 +1,111 @@
+package mysqlrow
+
+import "strings"
+
+// Column is a column of a source table as information_schema.columns tells it.
+type Column struct {
+	Name string
+	// DataType is data_type in lower case, such as "bigint"; ColumnType is
+	// column_type, such as "bigint unsigned" or "tinyint(1)".
+	DataType   string
+	ColumnType string
+	// Length is character_maximum_length: characters of text, bytes of binary types.
+	Length int64
+	// Precision and Scale are those of DECIMAL; FractionDigits is datetime_precision.
+	Precision      int
+	Scale          int
+	FractionDigits int
+	// Charset is character_set_name, "" for a column without one.
+	Charset string
+	// Collation is collation_name, "" for a column without one.
+	Collation string
+	Nullable  bool
+	// Default is column_default, nil if there is none.
+	Default *string
+	Comment string
+}
+
+// Unsigned reports UNSIGNED; ZEROFILL implies it.
+func (c Column) Unsigned() bool {
+	t := strings.ToLower(c.ColumnType)
+	return strings.Contains(t, "unsigned") || strings.Contains(t, "zerofill")
+}
+
+// family groups the MySQL types that share a form of value.
+type family uint8
+
+const (
+	famNone family = iota
+	famInt
+	famDecimal
+	famFloat
+	famText
+	famBytes
+	famDate
+	famDatetime
+	famTimestamp
+)
+
+func (c Column) family() family {
+	switch c.DataType {
+	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":
+		return famInt
+	case "decimal", "numeric":
+		return famDecimal
+	case "float", "double":
+		return famFloat
+	case "char", "varchar", "tinytext", "text", "mediumtext", "longtext":
+		return famText
+	case "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob":
+		return famBytes
+	case "date":
+		return famDate
+	case "datetime":
+		return famDatetime
+	case "timestamp":
+		return famTimestamp
+	default:
+		return famNone
+	}
+}
+
+// intBytes is the storage size of an integer type, 0 for another type.
+func (c Column) intBytes() int {
+	switch c.DataType {
+	case "tinyint":
+		return 1
+	case "smallint":
+		return 2
+	case "mediumint":
+		return 3
+	case "int", "integer":
+		return 4
+	case "bigint":
+		return 8
+	default:
+		return 0
+	}
+}
+
+// isBool reports TINYINT(1), the type behind BOOL.
+func (c Column) isBool() bool {
+	return c.DataType == "tinyint" && strings.HasPrefix(strings.ToLower(c.ColumnType), "tinyint(1)") && !c.Unsigned()
+}
+
+// unbounded reports TEXT and BLOB types, whose natural target has no length.
+func (c Column) unbounded() bool {
+	return strings.HasSuffix(c.DataType, "text") || strings.HasSuffix(c.DataType, "blob")
+}
+
+// sqlType names the type for people, in upper case, with length and charset where they matter.
+func (c Column) sqlType() string {
+	t := c.ColumnType
+	if t == "" {
+		t = c.DataType
+	}
+	t = strings.ToUpper(t)
+	if c.family() == famText && !knownCharset(c.Charset) {
+		t += " CHARACTER SET " + c.Charset
+	}
+	return t
+}

@@ -1,0 +1,261 @@
+package mysqlrow
+
+import (
+	"strings"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"leat/internal/columnar"
+)
+
+// Layout is how the row images of one table map are read. It never changes and
+// may be shared between goroutines.
+type Layout struct {
+	plan  *Plan
+	from  TableMap
+	steps []step // one a source column, in wire order
+	nulls int    // bytes of the NULL bitmap in front of an image
+	key   []bool // by source column: part of the primary key
+	last  int    // index of the last key column, -1 for none
+}
+
+// step reads the value of one source column.
+type step struct {
+	read reader
+	// size is the number of bytes of a fixed value; prefix that of the length
+	// in front of a variable one.
+	size, prefix int
+	unsigned     bool
+	digits       int // fraction digits of a time
+	decimal      decimalForm
+	cell         *cell // nil for a column that nobody wants
+}
+
+// Bind checks a table map against the source columns and gives the way to read
+// its images. Binding the same map again costs a comparison. The error is a
+// *diag.Error with CodeSourceChanged that names the first difference.
+func (p *Plan) Bind(m TableMap) (*Layout, error) {
+	if l := p.last.Load(); l != nil && l.from.equal(m) {
+		return l, nil
+	}
+	l, err := p.newLayout(m)
+	if err != nil {
+		return nil, err
+	}
+	p.last.Store(l)
+	return l, nil
+}
+
+func (p *Plan) newLayout(m TableMap) (*Layout, error) {
+	if len(m.Types) != len(p.cols) || len(m.Meta) != len(m.Types) {
+		return nil, p.changed("%d columns instead of %d", len(m.Types), len(p.cols))
+	}
+	l := &Layout{
+		plan: p, from: m.clone(), steps: make([]step, len(p.cols)),
+		nulls: (len(p.cols) + 7) / 8, key: make([]bool, len(p.cols)), last: -1,
+	}
+	for _, k := range p.opt.Key {
+		l.key[k] = true
+		l.last = max(l.last, k)
+	}
+	wanted := make([]*cell, len(p.cols))
+	for i, t := range p.targets {
+		wanted[t.Column] = &p.cells[i]
+	}
+	unsigned := m.unsigned()
+	for i, c := range p.cols {
+		if len(m.Names) == len(p.cols) && !strings.EqualFold(string(m.Names[i]), c.Name) {
+			return nil, p.changed("column %d is '%s' instead of '%s'", i+1, m.Names[i], c.Name)
+		}
+		s, err := p.newStep(c, m.Types[i], m.Meta[i], wanted[i] != nil || i == p.chunk)
+		if err != nil {
+			return nil, err
+		}
+		if unsigned != nil && isNumeric(m.Types[i]) && unsigned[i] != c.Unsigned() {
+			return nil, p.changed("column '%s' differs in UNSIGNED from %s", c.Name, c.sqlType())
+		}
+		s.cell = wanted[i]
+		if s.cell == nil {
+			s.read = readSkip
+			if s.prefix > 0 {
+				s.read = readSkipVar
+			}
+		}
+		l.steps[i] = s
+	}
+	return l, nil
+}
+
+// newStep compiles the reading of one column. One that is not used may have any known type.
+func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error) {
+	s := step{unsigned: c.Unsigned(), digits: int(meta)}
+	s.size, s.prefix = wireForm(wire, meta)
+	if s.size == 0 && s.prefix == 0 {
+		return step{}, p.changed("column '%s' has the unknown type %d", c.Name, wire)
+	}
+	if !used {
+		return s, nil
+	}
+	if s.read = readerOf(c, wire, s.size); s.read == nil {
+		return step{}, p.changed("column '%s' has the type %d, which is not that of %s", c.Name, wire, c.sqlType())
+	}
+	switch wire {
+	case mysql.MYSQL_TYPE_NEWDECIMAL:
+		if int(meta>>8) != c.Precision || int(meta&0xFF) != c.Scale {
+			return step{}, p.changed("column '%s' is DECIMAL(%d,%d) instead of %s", c.Name, meta>>8, meta&0xFF, c.sqlType())
+		}
+		s.decimal, _ = newDecimalForm(c.Precision, c.Scale)
+	case mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_TIMESTAMP2:
+		if int(meta) != c.FractionDigits {
+			return step{}, p.changed("column '%s' has %d fraction digits instead of %s", c.Name, meta, c.sqlType())
+		}
+	case mysql.MYSQL_TYPE_STRING:
+		if real, length := stringMeta(meta); real != mysql.MYSQL_TYPE_STRING || int64(length) > c.maxBytes() {
+			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, length, c.sqlType())
+		}
+	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
+		if int64(meta) > c.maxBytes() {
+			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, meta, c.sqlType())
+		}
+	}
+	return s, nil
+}
+
+// maxBytes is the largest size of a CHAR, VARCHAR or binary value.
+func (c Column) maxBytes() int64 {
+	switch c.Charset {
+	case "utf8mb4":
+		return c.Length * 4
+	case "utf8mb3", "utf8":
+		return c.Length * 3
+	default:
+		return c.Length
+	}
+}
+
+// readerOf gives the reader of a column's wire type, nil if the type is not the column's.
+func readerOf(c Column, wire byte, size int) reader {
+	switch c.family() {
+	case famInt:
+		if isNumeric(wire) && wire != mysql.MYSQL_TYPE_NEWDECIMAL && wire != mysql.MYSQL_TYPE_FLOAT &&
+			wire != mysql.MYSQL_TYPE_DOUBLE && size == c.intBytes() {
+			return readInt
+		}
+	case famDecimal:
+		if wire == mysql.MYSQL_TYPE_NEWDECIMAL {
+			return readDecimal
+		}
+	case famFloat:
+		if wire == mysql.MYSQL_TYPE_FLOAT && c.DataType == "float" || wire == mysql.MYSQL_TYPE_DOUBLE && c.DataType == "double" {
+			return readFloat
+		}
+	case famText, famBytes:
+		return stringReader(c, wire)
+	case famDate:
+		if wire == mysql.MYSQL_TYPE_DATE || wire == mysql.MYSQL_TYPE_NEWDATE {
+			return readDate
+		}
+	case famDatetime:
+		switch wire {
+		case mysql.MYSQL_TYPE_DATETIME2:
+			return readDatetime
+		case mysql.MYSQL_TYPE_DATETIME:
+			return readOldDatetime
+		}
+	case famTimestamp:
+		switch wire {
+		case mysql.MYSQL_TYPE_TIMESTAMP2:
+			return readTimestamp
+		case mysql.MYSQL_TYPE_TIMESTAMP:
+			return readOldTimestamp
+		}
+	case famNone:
+	}
+	return nil
+}
+
+func stringReader(c Column, wire byte) reader {
+	fixed := c.DataType == "char" || c.DataType == "binary"
+	var good bool
+	switch wire {
+	case mysql.MYSQL_TYPE_STRING:
+		good = fixed
+	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
+		good = !fixed && !c.unbounded()
+	case mysql.MYSQL_TYPE_BLOB:
+		good = c.unbounded()
+	}
+	switch {
+	case !good:
+		return nil
+	case c.family() == famText:
+		return readText
+	default:
+		return readBytes
+	}
+}
+
+// Skip gives the length of the row image at the front of data.
+func (l *Layout) Skip(data []byte) (int, error) {
+	return l.walk(data, len(l.steps))
+}
+
+// walk gives the length of an image up to column number cols.
+func (l *Layout) walk(data []byte, cols int) (int, error) {
+	if len(data) < l.nulls {
+		return 0, l.plan.cellError("(NULL bits)", truncated)
+	}
+	at := l.nulls
+	for i := range l.steps[:cols] {
+		if data[i>>3]&(1<<(i&7)) != 0 {
+			continue
+		}
+		n := l.steps[i].skip(data[at:])
+		if n < 0 {
+			return 0, l.plan.cellError(l.plan.cols[i].Name, status(n))
+		}
+		at += n
+	}
+	return at, nil
+}
+
+func (s *step) skip(b []byte) int {
+	if s.prefix > 0 {
+		return readSkipVar(s, nil, b)
+	}
+	return readSkip(s, nil, b)
+}
+
+// SameKey reports whether two whole images agree in the bytes of the key
+// columns of Options.Key. Malformed images do not.
+func (l *Layout) SameKey(before, after []byte) bool {
+	if len(before) < l.nulls || len(after) < l.nulls {
+		return false
+	}
+	a, b := before[l.nulls:], after[l.nulls:]
+	for i := range l.last + 1 {
+		s := &l.steps[i]
+		bit := byte(1 << (i & 7))
+		nullA, nullB := before[i>>3]&bit != 0, after[i>>3]&bit != 0
+		var n, m int
+		if !nullA {
+			n = s.skip(a)
+		}
+		if !nullB {
+			m = s.skip(b)
+		}
+		if n < 0 || m < 0 || l.key[i] && (nullA != nullB || string(a[:n]) != string(b[:m])) {
+			return false
+		}
+		a, b = a[n:], b[m:]
+	}
+	return true
+}
+
+// kindsOf gives the row kinds of an update.
+func kindsOf(sameKey bool) (before, after columnar.RowKind) {
+	if sameKey {
+		return columnar.UpdateBefore, columnar.UpdateAfter
+	}
+	return columnar.Delete, columnar.Insert
+}

@@ -1,0 +1,133 @@
+package mysqlrow
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/go-mysql-org/go-mysql/replication"
+
+	"leat/internal/diag"
+)
+
+// Op is what a rows event does with its rows.
+type Op uint8
+
+// The operations.
+const (
+	OpInsert Op = iota
+	OpUpdate    // each row has two images, before and after
+	OpDelete
+)
+
+// Rows is a rows event: its images stand one after the other in Data.
+type Rows struct {
+	Op      Op
+	TableID uint64
+	// EndOfStatement marks the last rows event of a statement.
+	EndOfStatement bool
+	// Columns is the number of columns; Present and PresentAfter have a bit for
+	// each that the images hold, PresentAfter only for updates.
+	Columns      int
+	Present      []byte
+	PresentAfter []byte
+	Data         []byte
+}
+
+// ParseRows reads the header of a rows event; made for RowsEventDecodeFunc. It
+// sets e.Table. Data is a part of data. The rows of MariaDB's compressed events
+// stay compressed: their receiver passes Data through mysql.DecompressMariadbData.
+func ParseRows(e *replication.RowsEvent, data []byte) (r Rows, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the header parser does not check bounds
+			err = fmt.Errorf("reading the header of a rows event: %w: %v", ErrMalformed, p)
+		}
+	}()
+	at, err := e.DecodeHeader(data)
+	if err != nil {
+		return Rows{}, fmt.Errorf("reading the header of a rows event: %w", err)
+	}
+	r = Rows{
+		TableID: e.TableID, EndOfStatement: e.Flags&replication.RowsEventStmtEndFlag != 0,
+		Columns: int(e.ColumnCount), Present: e.ColumnBitmap1, PresentAfter: e.ColumnBitmap2, Data: data[at:],
+	}
+	switch e.Type() {
+	case replication.EnumRowsEventTypeInsert:
+		r.Op = OpInsert
+	case replication.EnumRowsEventTypeUpdate:
+		r.Op = OpUpdate
+	case replication.EnumRowsEventTypeDelete:
+		r.Op = OpDelete
+	case replication.EnumRowsEventTypeUnknown:
+		return Rows{}, &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceBinlog, Table: string(e.Table.Schema) + "." + string(e.Table.Table),
+			Msg:  "the binlog carries parts of JSON values instead of whole rows",
+			Hint: "SET GLOBAL binlog_row_value_options = '', and in sessions that set it",
+		}
+	}
+	return r, nil
+}
+
+// Check reports whether the images of r hold every column. The error is a
+// *diag.Error with the remedy: a session wrote with a row image that is not FULL.
+func (l *Layout) Check(r Rows) error {
+	if r.Columns != len(l.steps) {
+		return l.plan.changed("%d columns instead of %d", r.Columns, len(l.steps))
+	}
+	if allSet(r.Present, r.Columns) && (r.Op != OpUpdate || allSet(r.PresentAfter, r.Columns)) {
+		return nil
+	}
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceBinlog, Table: l.plan.opt.Table,
+		Msg:  "the binlog holds rows without all of their columns",
+		Hint: "SET GLOBAL binlog_row_image = 'FULL', and in sessions that set it, then start the job again with --fresh",
+	}
+}
+
+func allSet(bitmap []byte, n int) bool {
+	if len(bitmap) < (n+7)/8 {
+		return false
+	}
+	for len(bitmap) >= 8 && n >= 64 {
+		if binary.LittleEndian.Uint64(bitmap) != ^uint64(0) {
+			return false
+		}
+		bitmap, n = bitmap[8:], n-64
+	}
+	for i := range n {
+		if bitmap[i>>3]&(1<<(i&7)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ForEach calls fn for each row change of r with its images: before is nil for
+// inserts, after for deletes. It checks r first.
+func (l *Layout) ForEach(r Rows, fn func(before, after []byte) error) error {
+	if err := l.Check(r); err != nil {
+		return err
+	}
+	for data := r.Data; len(data) > 0; {
+		n, err := l.Skip(data)
+		if err != nil {
+			return err
+		}
+		image := data[:n]
+		data = data[n:]
+		switch r.Op {
+		case OpInsert:
+			err = fn(nil, image)
+		case OpDelete:
+			err = fn(image, nil)
+		case OpUpdate:
+			if n, err = l.Skip(data); err == nil {
+				err = fn(image, data[:n])
+				data = data[n:]
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package mysqlrow
+
+import (
+	"fmt"
+	"strings"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+)
+
+// maxDecimalPrecision is the widest DECIMAL of the lake.
+const maxDecimalPrecision = 38
+
+// NaturalType gives the type that holds every value of c without loss: the
+// default of a column whose type nobody declared. The nullability is that of c.
+// The error is a *diag.Error for a MySQL type that cannot be read.
+func NaturalType(c Column) (columnar.DataType, error) {
+	t, err := natural(c)
+	t.Nullable = c.Nullable
+	return t, err
+}
+
+func natural(c Column) (columnar.DataType, error) {
+	switch c.family() {
+	case famInt:
+		return naturalInt(c), nil
+	case famDecimal:
+		if c.Precision > maxDecimalPrecision {
+			return columnar.StringType(), nil
+		}
+		return columnar.DecimalOf(c.Precision, c.Scale), nil
+	case famFloat:
+		if c.DataType == "double" {
+			return columnar.Of(columnar.Double), nil
+		}
+		return columnar.Of(columnar.Float), nil
+	case famText:
+		if !knownCharset(c.Charset) {
+			return columnar.DataType{}, unsupported(c)
+		}
+		return sized(c, columnar.Char, columnar.VarChar, columnar.StringType()), nil
+	case famBytes:
+		return sized(c, columnar.Binary, columnar.VarBinary, columnar.BytesType()), nil
+	case famDate:
+		return columnar.Of(columnar.Date), nil
+	case famDatetime, famTimestamp:
+		return columnar.TimestampOf(c.FractionDigits), nil
+	case famNone:
+	}
+	return columnar.DataType{}, unsupported(c)
+}
+
+func naturalInt(c Column) columnar.DataType {
+	if c.isBool() {
+		return columnar.Of(columnar.Boolean)
+	}
+	n := c.intBytes()
+	if c.Unsigned() && n != 3 {
+		n *= 2
+	}
+	switch n {
+	case 1:
+		return columnar.Of(columnar.TinyInt)
+	case 2:
+		return columnar.Of(columnar.SmallInt)
+	case 3, 4:
+		return columnar.Of(columnar.Int)
+	case 8:
+		return columnar.Of(columnar.BigInt)
+	default:
+		return columnar.DecimalOf(20, 0)
+	}
+}
+
+// sized gives the fixed or varying type of c's length, or the unbounded one.
+// Length 0, which MySQL has and the lake has not, counts as 1.
+func sized(c Column, fixed, varying columnar.Kind, unbounded columnar.DataType) columnar.DataType {
+	if c.unbounded() {
+		return unbounded
+	}
+	kind := fixed
+	if strings.HasPrefix(c.DataType, "var") {
+		kind = varying
+	}
+	return columnar.DataType{Kind: kind, Nullable: true, Length: max(1, int(c.Length))}
+}
+
+// CheckDeclared reports whether every value of c fits into the declared type
+// unchanged; fraction digits of a time may be cut. The error is a *diag.Error
+// that names column, MySQL type and the type to declare. Position and table are
+// for the caller to fill in.
+func CheckDeclared(c Column, declared columnar.DataType) error {
+	want, err := natural(c)
+	if err != nil {
+		return err
+	}
+	if fits(c, declared) {
+		return nil
+	}
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeSourceColumn,
+		Msg: fmt.Sprintf("column '%s' is %s at the source, which does not fit into %s",
+			c.Name, c.sqlType(), declared.AsNullable()),
+		Hint: fmt.Sprintf("declare `%s` as %s", c.Name, want),
+	}
+}
+
+func fits(c Column, t columnar.DataType) bool {
+	switch c.family() {
+	case famInt:
+		return intFits(c, t)
+	case famDecimal:
+		if t.Kind == columnar.Decimal {
+			return t.Scale >= c.Scale && t.Precision-t.Scale >= c.Precision-c.Scale
+		}
+		return t.Kind == columnar.VarChar && t.Length >= c.Precision+3
+	case famFloat:
+		return t.Kind == columnar.Double || t.Kind == columnar.Float && c.DataType == "float"
+	case famText:
+		return t.IsText() && int64(t.Length) >= min(c.Length, columnar.MaxLength)
+	case famBytes:
+		if t.Kind == columnar.Binary {
+			return c.DataType == "binary" && int64(t.Length) == max(1, c.Length)
+		}
+		return t.Kind == columnar.VarBinary && int64(t.Length) >= min(c.Length, columnar.MaxLength)
+	case famDate:
+		return t.Kind == columnar.Date
+	case famDatetime:
+		return t.Kind == columnar.Timestamp && t.Precision <= 6
+	case famTimestamp:
+		return (t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ) && t.Precision <= 6
+	case famNone:
+	}
+	return false
+}
+
+func intFits(c Column, t columnar.DataType) bool {
+	bits := c.intBytes() * 8 // of the value, the sign included
+	if c.Unsigned() {
+		bits++
+	}
+	switch t.Kind {
+	case columnar.Boolean:
+		return c.isBool()
+	case columnar.TinyInt:
+		return bits <= 8
+	case columnar.SmallInt:
+		return bits <= 16
+	case columnar.Int:
+		return bits <= 32
+	case columnar.BigInt:
+		return bits <= 64
+	case columnar.Float:
+		return bits <= 25
+	case columnar.Double:
+		return bits <= 54
+	case columnar.Decimal:
+		return t.Precision-t.Scale >= intDigits[bits]
+	case columnar.VarChar:
+		return t.Length >= intDigits[bits]+1
+	default:
+		return false
+	}
+}
+
+// intDigits gives the decimal digits of an integer by its bits, the sign included.
+var intDigits = map[int]int{8: 3, 9: 3, 16: 5, 17: 5, 24: 7, 25: 8, 32: 10, 33: 10, 64: 19, 65: 20}
+
+func unsupported(c Column) error {
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeSourceColumn,
+		Msg:  fmt.Sprintf("column '%s' is %s at the source, a type that leat does not read yet", c.Name, c.sqlType()),
+		Hint: fmt.Sprintf("leave `%s` out of the CREATE TABLE statement", c.Name),
+	}
+}
