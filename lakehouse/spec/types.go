@@ -46,7 +46,7 @@ type Snapshot struct {
 	CommitIdentifier          int64             `json:"commitIdentifier"`
 	CommitKind                CommitKind        `json:"commitKind"`
 	TimeMillis                int64             `json:"timeMillis"`
-	LogOffsets                map[string]int64  `json:"logOffsets,omitempty"`
+	LogOffsets                map[string]int64  `json:"logOffsets"`
 	TotalRecordCount          *int64            `json:"totalRecordCount"`
 	DeltaRecordCount          *int64            `json:"deltaRecordCount"`
 	ChangelogRecordCount      *int64            `json:"changelogRecordCount,omitempty"`
