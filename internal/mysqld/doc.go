@@ -8,5 +8,6 @@
 // started it, even if that process is killed. Only processes started here are
 // ever signalled.
 //
-// Start with install.go; server.go runs servers, fetch.sh is the fetching script.
+// Start with install.go; server.go runs servers, datadir.go makes their data folders, guard.go
+// ends those left behind, fetch.sh is the fetching script.
 package mysqld

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -78,7 +77,7 @@ func (s *Server) start(ctx context.Context, in *Install, opt Options) (err error
 	if s.DataDir, err = filepath.Abs(s.DataDir); err != nil {
 		return fmt.Errorf("starting mysqld: %w", err)
 	}
-	if err := initialise(ctx, in, s.DataDir); err != nil {
+	if err := initialise(ctx, in, s.DataDir, opt.Flags); err != nil {
 		return err
 	}
 	for range 5 {
@@ -158,24 +157,6 @@ func (s *Server) end(sig syscall.Signal) error {
 	return nil
 }
 
-// initialise fills an empty data folder: root without password.
-func initialise(ctx context.Context, in *Install, dataDir string) error {
-	if _, err := os.Stat(filepath.Join(dataDir, "data", "mysql.ibd")); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(dataDir, 0o755); err != nil {
-		return fmt.Errorf("making the data folder: %w", err)
-	}
-	args := append(baseArgs(in, dataDir), "--initialize-insecure", "--skip-log-bin", "--innodb-redo-log-capacity=16M")
-	cmd := exec.CommandContext(ctx, in.Program, args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("initialising MySQL in %s: %w\n%s%s", dataDir, err, out.Bytes(), logTail(dataDir))
-	}
-	return nil
-}
-
 func baseArgs(in *Install, dataDir string) []string {
 	args := append([]string{"--no-defaults"}, in.Args...)
 	args = append(
@@ -236,7 +217,11 @@ func (s *Server) launch(ctx context.Context, in *Install, flags []string) error 
 		_ = cmd.Wait() // how it ended stands in its log
 		close(done)
 	}(s.cmd, s.done)
-	if s.guard, err = startGuard(s.cmd.Process.Pid); err != nil {
+	dropDir := ""
+	if s.drop {
+		dropDir = s.DataDir
+	}
+	if s.guard, err = startGuard(s.cmd.Process.Pid, dropDir); err != nil {
 		return errors.Join(err, s.Kill())
 	}
 	return s.waitReady(ctx)
@@ -282,35 +267,4 @@ func socketPath(dataDir string) (string, error) {
 		return "", fmt.Errorf("choosing a socket: %w", err)
 	}
 	return f.Name(), errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// guard ends the server when this process goes away without Stop: a shell that
-// waits for the end of a pipe whose other end only we hold.
-type guard struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-}
-
-func startGuard(pid int) (*guard, error) {
-	g := &guard{cmd: exec.Command("/bin/sh", "-c", `cat >/dev/null; kill "$0"`, strconv.Itoa(pid))} //nolint:noctx // it outlives any context by design
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var err error
-	if g.in, err = g.cmd.StdinPipe(); err != nil {
-		return nil, fmt.Errorf("guarding mysqld: %w", err)
-	}
-	if err := g.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("guarding mysqld: %w", err)
-	}
-	return g, nil
-}
-
-// stop ends the guard without letting it act.
-func (g *guard) stop() {
-	if g == nil || g.cmd.ProcessState != nil {
-		return
-	}
-	// The group holds the shell and its cat.
-	_ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL)
-	_ = g.cmd.Wait()
-	_ = g.in.Close()
 }

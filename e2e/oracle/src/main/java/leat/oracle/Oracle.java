@@ -1,0 +1,206 @@
+package leat.oracle;
+
+import org.apache.paimon.CoreOptions;
+import org.apache.paimon.catalog.Catalog;
+import org.apache.paimon.catalog.Identifier;
+import org.apache.paimon.schema.Schema;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.Table;
+import org.apache.paimon.table.source.ScanMode;
+import org.apache.paimon.types.DataTypeJsonParser;
+
+import java.io.*;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.*;
+import java.util.*;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+
+/**
+ * Command line over the real Paimon library.
+ *
+ * <p>oracle CMD --warehouse DIR --table db.t ... runs one command; oracle serve reads commands from standard
+ * input, one JSON object a line, {"args": [...], "input": "..."}, and answers each with its NDJSON lines and a
+ * closing line: "#ok" or "#error " with the stack trace as a JSON string.
+ */
+public final class Oracle {
+    static final Set<String> SWITCHES = new HashSet<>(Arrays.asList("kinds", "wait", "filter", "minor"));
+
+    final String cmd;
+    final Map<String, String> flags = new HashMap<>();
+    final Map<String, String> options = new LinkedHashMap<>();
+    final BufferedReader in;
+    final Consumer<Object> out;
+    String tmp;
+
+    static final class Usage extends RuntimeException {
+        Usage(String what) {
+            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire>\n"
+                    + "  --warehouse DIR --table db.t[$system]\n"
+                    + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
+                    + "  sum:       --columns a,b [--from N] [--to N]   count and exact sums of every snapshot\n"
+                    + "  changelog: [--from N] [--to N]\n"
+                    + "  files:     [--snapshot N] [--mode all|delta|changelog]\n"
+                    + "  write:     rows as NDJSON on stdin, {\"_kind\":\"+I|-U|+U|-D\", col: value ...}\n"
+                    + "             [--user U] [--id N] [--wait] [--filter] [--option k=v ...]\n"
+                    + "  compact:   [--user U] [--id N] [--minor]\n"
+                    + "  create:    JSON on stdin {\"fields\":[{\"name\",\"type\",\"description\"?}],\"primaryKeys\":[],"
+                    + "\"partitionKeys\":[],\"options\":{},\"comment\"?}");
+        }
+    }
+
+    Oracle(List<String> args, BufferedReader in, Consumer<Object> out) {
+        if (args.isEmpty()) throw new Usage("no command");
+        this.cmd = args.get(0);
+        this.in = in;
+        this.out = out;
+        for (int i = 1; i < args.size(); i++) {
+            String k = args.get(i);
+            if (!k.startsWith("--")) throw new Usage("not a flag: " + k);
+            k = k.substring(2);
+            if (SWITCHES.contains(k)) {
+                flags.put(k, "1");
+                continue;
+            }
+            if (++i == args.size()) throw new Usage("--" + k + " needs a value");
+            if (k.equals("option")) {
+                String[] kv = args.get(i).split("=", 2);
+                options.put(kv[0], kv[1]);
+            } else {
+                flags.put(k, args.get(i));
+            }
+        }
+    }
+
+    public static void main(String[] a) throws Exception {
+        PrintStream std = new PrintStream(new FileOutputStream(FileDescriptor.out), false, "UTF-8");
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        if (a.length > 0 && a[0].equals("serve")) {
+            serve(in, std);
+        } else {
+            try {
+                new Oracle(Arrays.asList(a), in, std::println).run();
+            } catch (Usage e) {
+                System.err.println(e.getMessage());
+                System.exit(2);
+            }
+        }
+        std.flush();
+        System.exit(0);
+    }
+
+    static void serve(BufferedReader in, PrintStream std) throws Exception {
+        for (String line; (line = in.readLine()) != null; ) {
+            try {
+                JsonNode n = Json.M.readTree(line);
+                String input = n.hasNonNull("input") ? n.get("input").asText() : "";
+                new Oracle(list(n.get("args")), new BufferedReader(new StringReader(input)), std::println).run();
+                std.println("#ok");
+            } catch (Throwable e) {
+                StringWriter trace = new StringWriter();
+                e.printStackTrace(new PrintWriter(trace));
+                std.println("#error " + Json.F.textNode(trace.toString()));
+            }
+            std.flush();
+        }
+    }
+
+    String need(String flag) {
+        String v = flags.get(flag);
+        if (v == null) throw new Usage(cmd + " needs --" + flag);
+        return v;
+    }
+
+    void run() throws Exception {
+        tmp = Files.createTempDirectory("leat-oracle").toString();
+        // A catalog per command: the library caches tables, other writers are at work.
+        try (Catalog c = Tables.catalog(need("warehouse"))) {
+            String[] id = need("table").split("\\.", 2);
+            run(c, Identifier.create(id[0], id[1]));
+        } finally {
+            try (Stream<Path> s = Files.walk(Paths.get(tmp))) {
+                s.sorted(Comparator.reverseOrder()).forEach(p -> p.toFile().delete());
+            }
+        }
+    }
+
+    void run(Catalog c, Identifier id) throws Exception {
+        if (cmd.equals("create")) {
+            c.createDatabase(id.getDatabaseName(), true);
+            c.createTable(id, schema(Json.M.readTree(in)), false);
+            return;
+        }
+        Table t = c.getTable(id);
+        if (flags.containsKey("snapshot") && (cmd.equals("rows") || cmd.equals("count")))
+            options.put(CoreOptions.SCAN_SNAPSHOT_ID.key(), flags.get("snapshot"));
+        if (cmd.equals("rows")) {
+            Tables.read(t, options, tmp, flags.containsKey("kinds"), out::accept);
+            return;
+        }
+        FileStoreTable x = (FileStoreTable) t;
+        if (!options.isEmpty()) x = x.copy(options);
+        Long latest = x.snapshotManager().latestSnapshotId();
+        long snap = flags.containsKey("snapshot") ? Long.parseLong(flags.get("snapshot")) : latest == null ? 0 : latest;
+        switch (cmd) {
+            case "schema": out.accept(Json.M.readTree(x.schema().toString())); break;
+            case "count":
+                out.accept(Tables.sum(x.newReadBuilder(), x.rowType(), Collections.emptyList(), tmp));
+                break;
+            case "sum": {
+                Long first = x.snapshotManager().earliestSnapshotId();
+                if (latest == null || first == null) return;
+                long from = Math.max(first, Long.parseLong(flags.getOrDefault("from", "1")));
+                long to = Long.parseLong(flags.getOrDefault("to", Long.toString(latest)));
+                Tables.sums(x, from, to, Arrays.asList(need("columns").split(",")), tmp, out::accept);
+                break;
+            }
+            case "changelog":
+                if (latest == null) return;
+                Tables.changelog(x, Long.parseLong(flags.getOrDefault("from", "1")),
+                        flags.containsKey("to") ? Long.valueOf(flags.get("to")) : null, tmp, out::accept);
+                break;
+            case "snapshots": for (JsonNode s : Tables.snapshots(x)) out.accept(s); break;
+            case "files":
+                for (ObjectNode f : Tables.files(x, snap, ScanMode.valueOf(flags.getOrDefault("mode", "all").toUpperCase())))
+                    out.accept(f);
+                break;
+            case "expire": out.accept(x.newExpireSnapshots().config(x.coreOptions().expireConfig()).expire()); break;
+            default: write(x);
+        }
+    }
+
+    void write(FileStoreTable x) throws Exception {
+        String user = flags.getOrDefault("user", "oracle");
+        long id = flags.containsKey("id") ? Long.parseLong(flags.get("id")) : System.currentTimeMillis();
+        try (Writer w = new Writer(x, user, tmp)) {
+            switch (cmd) {
+                case "write":
+                    for (String l; (l = in.readLine()) != null; ) if (!l.trim().isEmpty()) w.write(Json.M.readTree(l));
+                    if (flags.containsKey("filter")) out.accept(w.filterAndCommit(id, flags.containsKey("wait")));
+                    else w.commit(id, flags.containsKey("wait"));
+                    break;
+                case "compact": w.compact(id, !flags.containsKey("minor")); break;
+                default: throw new Usage("unknown command " + cmd);
+            }
+        }
+    }
+
+    static Schema schema(JsonNode n) {
+        Schema.Builder b = Schema.newBuilder();
+        for (JsonNode x : n.get("fields"))
+            b.column(x.get("name").asText(), DataTypeJsonParser.parseDataType(x.get("type")),
+                    x.hasNonNull("description") ? x.get("description").asText() : null);
+        b.primaryKey(list(n.get("primaryKeys"))).partitionKeys(list(n.get("partitionKeys")));
+        if (n.has("options")) n.get("options").fields().forEachRemaining(e -> b.option(e.getKey(), e.getValue().asText()));
+        if (n.hasNonNull("comment")) b.comment(n.get("comment").asText());
+        return b.build();
+    }
+
+    static List<String> list(JsonNode n) {
+        List<String> r = new ArrayList<>();
+        if (n != null) for (JsonNode x : n) r.add(x.asText());
+        return r;
+    }
+}
