@@ -1,0 +1,3 @@
+package expr
+
+var numericFunctions, textFunctions, patternFunctions, hashFunctions, timeFunctions, timestampFunctions []*function
