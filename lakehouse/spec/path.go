@@ -74,3 +74,49 @@ func ManifestName(uuid string, n int64) string {
 func ManifestListName(uuid string, n int64) string {
 	return ManifestListPrefix + uuid + "-" + strconv.FormatInt(n, 10)
 }
+
+// Layout computes where data files of one table lie.
+type Layout struct {
+	// Root is the table's directory; Directory is option data-file.path-directory, "" for none.
+	Root, Directory string
+	Partitions      *PartitionPaths
+	// Join puts path elements together, as fileio.FS.Join does.
+	Join func(elem ...string) string
+}
+
+// NewLayout gives the layout of a table at root.
+func NewLayout(root string, s *TableSchema, join func(...string) string) *Layout {
+	return &Layout{Root: root, Directory: s.Options["data-file.path-directory"], Partitions: s.PartitionPaths(), Join: join}
+}
+
+// BucketPath gives the directory of a bucket.
+func (l *Layout) BucketPath(partition BinaryRow, bucket int32) (string, error) {
+	p, err := l.Partitions.Path(partition)
+	if err != nil {
+		return "", err
+	}
+	elem := []string{l.Root}
+	for _, e := range []string{l.Directory, strings.TrimSuffix(p, "/"), BucketDir(bucket)} {
+		if e != "" {
+			elem = append(elem, e)
+		}
+	}
+	return l.Join(elem...), nil
+}
+
+// FilePaths gives the path of a file and those of its extra files.
+func (l *Layout) FilePaths(partition BinaryRow, bucket int32, f *DataFileMeta) ([]string, error) {
+	dir, err := l.BucketPath(partition, bucket)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{l.Join(dir, f.FileName)}
+	if f.ExternalPath != nil {
+		out[0] = *f.ExternalPath
+		dir = out[0][:strings.LastIndexByte(out[0], '/')+1]
+	}
+	for _, e := range f.ExtraFiles {
+		out = append(out, l.Join(dir, e))
+	}
+	return out, nil
+}

@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 
@@ -172,4 +173,111 @@ func boolInt(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// SetFrom sets field i of w from field j of r, which has the same type. Nested types are refused.
+func (w *RowWriter) SetFrom(i int, r BinaryRow, j int) error {
+	if r.IsNull(j) {
+		w.SetNull(i)
+		return nil
+	}
+	switch t := w.types[i]; t.Kind {
+	case columnar.Boolean:
+		v, err := r.Bool(j)
+		return appendOr(err, func() { w.SetBool(i, v) })
+	case columnar.TinyInt, columnar.SmallInt, columnar.Int, columnar.BigInt, columnar.Date, columnar.Time:
+		v, err := r.Int64(j, t)
+		return appendOr(err, func() { w.SetInt64(i, v) })
+	case columnar.Float:
+		v, err := r.Float64(j, t)
+		return appendOr(err, func() { w.SetFloat32(i, float32(v)) })
+	case columnar.Double:
+		v, err := r.Float64(j, t)
+		return appendOr(err, func() { w.SetFloat64(i, v) })
+	case columnar.Decimal:
+		v, err := r.Decimal(j, t)
+		return appendOr(err, func() { w.SetDecimal128(i, v) })
+	case columnar.Char, columnar.VarChar, columnar.Binary, columnar.VarBinary:
+		v, err := r.Bytes(j)
+		return appendOr(err, func() { w.SetBytes(i, v) })
+	case columnar.Timestamp, columnar.TimestampLTZ:
+		millis, nanos, err := r.Timestamp(j, t)
+		return appendOr(err, func() { w.SetTimestamp(i, millis, nanos) })
+	default:
+		return fmt.Errorf("copying binary row: field %d of type %s", i, t)
+	}
+}
+
+// RowBounds gives the statistics over rows of these types: exact min and max
+// and the null count of every field, as manifest lists keep them of partitions.
+func RowBounds(rows []BinaryRow, types []columnar.DataType) (SimpleStats, error) {
+	if len(types) == 0 {
+		return EmptyStats(), nil
+	}
+	low, high := NewRowWriter(types), NewRowWriter(types)
+	low.Reset()
+	high.Reset()
+	s := SimpleStats{NullCounts: make([]*int64, len(types))}
+	for i, t := range types {
+		var nulls int64
+		var lo, hi *BinaryRow
+		for j := range rows {
+			r := &rows[j]
+			if r.IsNull(i) {
+				nulls++
+				continue
+			}
+			if lo == nil {
+				lo, hi = r, r
+				continue
+			}
+			below, err := compareField(*r, *lo, i, t)
+			if err != nil {
+				return s, err
+			}
+			above, err := compareField(*r, *hi, i, t)
+			if err != nil {
+				return s, err
+			}
+			if below < 0 {
+				lo = r
+			}
+			if above > 0 {
+				hi = r
+			}
+		}
+		s.NullCounts[i] = &nulls
+		if lo == nil {
+			low.SetNull(i)
+			high.SetNull(i)
+			continue
+		}
+		if err := errors.Join(low.SetFrom(i, *lo, i), high.SetFrom(i, *hi, i)); err != nil {
+			return s, err
+		}
+	}
+	s.Min, s.Max = low.Row(), high.Row()
+	return s, nil
+}
+
+// MayContain reports whether statistics over rows of these types leave room for row.
+func (s *SimpleStats) MayContain(row BinaryRow, types []columnar.DataType) bool {
+	for i, t := range types {
+		if row.IsNull(i) {
+			if i < len(s.NullCounts) && s.NullCounts[i] != nil && *s.NullCounts[i] == 0 {
+				return false
+			}
+			continue
+		}
+		if s.Min.IsNull(i) || s.Max.IsNull(i) {
+			continue
+		}
+		if c, err := compareField(row, s.Min, i, t); err == nil && c < 0 {
+			return false
+		}
+		if c, err := compareField(row, s.Max, i, t); err == nil && c > 0 {
+			return false
+		}
+	}
+	return true
 }
