@@ -1,8 +1,6 @@
 package mysqlrow
 
-import (
-	"encoding/binary"
-)
+import "encoding/binary"
 
 // maxDecimalDigits is the largest precision of a MySQL DECIMAL.
 const maxDecimalDigits = 65
@@ -58,26 +56,26 @@ func group(b []byte, n int) uint32 {
 	}
 }
 
-// masks gives what to combine with the first and with each further group to get
-// their digits. n is the size of the first group.
-func (f *decimalForm) masks(first byte) (flip, sign uint32, neg bool) {
+// allBits has every bit set.
+const allBits = ^uint32(0)
+
+// masks gives the bits to turn in every group of a number that begins with the
+// byte first, and the sign bit, to be turned in the first group alone.
+func (f *decimalForm) masks(first byte) (every, sign uint32, neg bool) {
 	sign = 0x80 << (8 * (f.groups[0].bytes - 1))
 	if first&0x80 == 0 {
-		return math32, sign, true
+		return allBits, sign, true
 	}
 	return 0, sign, false
 }
 
-// math32 has all bits set.
-const math32 = ^uint32(0)
-
 // number reads a decimal of up to 38 digits; b holds at least size bytes.
 func (f *decimalForm) number(b []byte) (n u128, neg, good bool) {
-	flip, sign, neg := f.masks(b[0])
+	every, sign, neg := f.masks(b[0])
 	var small uint64 // of the first 18 digits, which need no 128 bits
 	digits := 0
 	for _, g := range f.groups {
-		part := (group(b, g.bytes) ^ sign ^ flip) & (math32 >> (32 - 8*g.bytes))
+		part := (group(b, g.bytes) ^ sign ^ every) & (allBits >> (32 - 8*g.bytes))
 		sign = 0
 		m := pow10[g.digits]
 		if uint64(part) >= m {
@@ -96,9 +94,9 @@ func (f *decimalForm) number(b []byte) (n u128, neg, good bool) {
 
 // text appends all digits of a decimal to dst; b holds at least size bytes.
 func (f *decimalForm) text(dst, b []byte) (digits []byte, neg, good bool) {
-	flip, sign, neg := f.masks(b[0])
+	every, sign, neg := f.masks(b[0])
 	for _, g := range f.groups {
-		part := (group(b, g.bytes) ^ sign ^ flip) & (math32 >> (32 - 8*g.bytes))
+		part := (group(b, g.bytes) ^ sign ^ every) & (allBits >> (32 - 8*g.bytes))
 		sign = 0
 		if uint64(part) >= pow10[g.digits] {
 			return nil, false, false

@@ -1,0 +1,231 @@
+package mysqlrow
+
+import (
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/google/go-cmp/cmp"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+)
+
+func TestBindNamesTheDifference(t *testing.T) {
+	t.Parallel()
+	cols := []Column{
+		col("id", "bigint unsigned"), col("price", "decimal(10,2)"), col("at", "datetime(3)"),
+		col("code", "varchar(10)"), col("flag", "char(2)"), col("extra", "json"),
+	}
+	var targets []Target
+	for i, c := range cols[:5] {
+		typ, err := NaturalType(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets = append(targets, Target{i, typ})
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(m *TableMap)
+		want   string
+	}{
+		{"same", func(*TableMap) {}, ""},
+		{"narrower text", func(m *TableMap) { m.Meta[3] = 20 }, ""},
+		{"same names", func(m *TableMap) { m.Names = names("ID", "price", "at", "code", "flag", "extra") }, ""},
+		{"unused column of another type", func(m *TableMap) { m.Types[5], m.Meta[5] = mysql.MYSQL_TYPE_BLOB, 2 }, ""},
+		{"signedness", func(m *TableMap) { m.Signedness = []byte{0x80} }, ""},
+		{"fewer", func(m *TableMap) { m.Types, m.Meta = m.Types[:5], m.Meta[:5] }, "5 columns instead of 6"},
+		{"renamed", func(m *TableMap) { m.Names = names("id", "cost", "at", "code", "flag", "extra") }, "column 2 is 'cost' instead of 'price'"},
+		{"integer type", func(m *TableMap) { m.Types[0] = mysql.MYSQL_TYPE_LONG }, "column 'id' has the type 3, which is not that of BIGINT UNSIGNED"},
+		{"not unsigned", func(m *TableMap) { m.Signedness = []byte{0x00} }, "column 'id' differs in UNSIGNED"},
+		{"decimal", func(m *TableMap) { m.Meta[1] = 12<<8 | 2 }, "column 'price' is DECIMAL(12,2) instead of DECIMAL(10,2)"},
+		{"digits", func(m *TableMap) { m.Meta[2] = 6 }, "column 'at' has 6 fraction digits instead of DATETIME(3)"},
+		{"longer text", func(m *TableMap) { m.Meta[3] = 44 }, "column 'code' holds up to 44 bytes, more than VARCHAR(10)"},
+		{"enum", func(m *TableMap) { m.Meta[4] = 0xF701 }, "column 'flag' holds up to 1 bytes"},
+		{"unknown type", func(m *TableMap) { m.Types[5] = 140 }, "column 'extra' has the unknown type 140"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			plan, err := NewPlan(cols, targets, Options{Table: "shop.orders"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := tableMap(cols...)
+			tc.change(&m)
+			_, err = plan.Bind(m)
+			if tc.want == "" {
+				if err != nil {
+					t.Errorf("got %v, want no error", err)
+				}
+				return
+			}
+			if codeOf(err) != diag.CodeSourceChanged || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want a changed source with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func names(s ...string) [][]byte {
+	var out [][]byte
+	for _, n := range s {
+		out = append(out, []byte(n))
+	}
+	return out
+}
+
+func TestBindKeepsTheLayout(t *testing.T) {
+	t.Parallel()
+	plan, layout, cols := orders(t, columnar.BigInt)
+	m := tableMap(cols...)
+	again, err := plan.Bind(m)
+	if err != nil || again != layout {
+		t.Errorf("the same map gave another layout, %v", err)
+	}
+	m.Meta[1] = 40
+	if other, err := plan.Bind(m); err != nil || other == layout {
+		t.Errorf("another map gave the same layout, %v", err)
+	}
+}
+
+func bigint(n int64) value { return value{num: big.NewInt(n)} }
+
+func word(s string) value { return value{bytes: []byte(s)} }
+
+func TestAppendRowsGivesKinds(t *testing.T) {
+	t.Parallel()
+	plan, layout, cols := orders(t, columnar.BigInt)
+	row := func(id int64, note string) []byte { return image(cols, []value{bigint(id), word(note)}) }
+	full := []byte{3}
+	b := NewBuilder(plan, 1)
+	for _, r := range []Rows{
+		{Op: OpInsert, Data: slices.Concat(row(1, "a"), row(-2, "b"))},
+		{Op: OpUpdate, Data: slices.Concat(row(1, "a"), row(1, "c"), row(-2, "b"), row(3, "b"))},
+		{Op: OpDelete, Data: row(3, "b")},
+	} {
+		r.Columns, r.Present, r.PresentAfter = 2, full, full
+		if err := b.AppendRows(layout, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch, err := b.Finish(&columnar.Schema{Fields: []columnar.Field{
+		{Name: "id", Type: columnar.Of(columnar.BigInt).NotNull()}, {Name: "note", Type: columnar.StringType()},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer batch.Release()
+	var got []string
+	for i := range batch.Rows() {
+		got = append(got, batch.Kind(i).String()+" "+show(batch.Cols[0], i)+" "+show(batch.Cols[1], i))
+	}
+	want := []string{"+I 1 a", "+I -2 b", "-U 1 a", "+U 1 c", "-D -2 b", "+I 3 b", "-D 3 b"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if b.Len() != 0 {
+		t.Errorf("the builder holds %d rows after Finish", b.Len())
+	}
+}
+
+func TestAppendRowsUndoesHalfAnEvent(t *testing.T) {
+	t.Parallel()
+	plan, layout, cols := orders(t, columnar.BigInt)
+	row := image(cols, []value{bigint(1), word("abc")})
+	full := []byte{3}
+	b := NewBuilder(plan, 1)
+	if err := b.AppendRows(layout, Rows{Op: OpInsert, Columns: 2, Present: full, Data: row}); err != nil {
+		t.Fatal(err)
+	}
+	size := b.Bytes()
+	cut := slices.Concat(row, row, row[:len(row)-1])
+	err := b.AppendRows(layout, Rows{Op: OpDelete, Columns: 2, Present: full, Data: cut})
+	if !errors.Is(err, ErrMalformed) || b.Len() != 1 || b.Bytes() > size+1 { // the kind
+		t.Errorf("got %d rows, %d bytes and %v, want 1 row of %d bytes and a malformed row", b.Len(), b.Bytes(), err, size+1)
+	}
+}
+
+func TestImagesWithoutAllColumnsAreRefused(t *testing.T) {
+	t.Parallel()
+	_, layout, _ := orders(t, columnar.BigInt)
+	for _, r := range []Rows{
+		{Op: OpInsert, Columns: 2, Present: []byte{1}},
+		{Op: OpUpdate, Columns: 2, Present: []byte{3}, PresentAfter: []byte{2}},
+	} {
+		err := layout.Check(r)
+		var e *diag.Error
+		if !errors.As(err, &e) || e.Code != diag.CodeSourceBinlog || !strings.Contains(e.Hint, "binlog_row_image = 'FULL'") {
+			t.Errorf("got %v, want the remedy binlog_row_image", err)
+		}
+	}
+	if err := layout.Check(Rows{Columns: 3, Present: []byte{7}}); codeOf(err) != diag.CodeSourceChanged {
+		t.Errorf("got %v, want a changed source", err)
+	}
+}
+
+func TestAllSet(t *testing.T) {
+	t.Parallel()
+	for n := range 200 {
+		bitmap := make([]byte, (n+7)/8)
+		for i := range n {
+			bitmap[i/8] |= 1 << (i % 8)
+		}
+		if !allSet(bitmap, n) {
+			t.Errorf("%d bits of %d are set", n, n)
+		}
+		if n > 0 {
+			bitmap[n/2/8] &^= 1 << (n / 2 % 8)
+			if allSet(bitmap, n) {
+				t.Errorf("bit %d of %d is not set", n/2, n)
+			}
+		}
+	}
+}
+
+func TestForEachAndKeys(t *testing.T) {
+	t.Parallel()
+	plan, layout, cols := orders(t, columnar.BigInt)
+	row := func(id int64) []byte { return image(cols, []value{bigint(id), {null: true}}) }
+	r := Rows{Op: OpUpdate, Columns: 2, Present: []byte{3}, PresentAfter: []byte{3}, Data: slices.Concat(row(-5), row(7))}
+	var keys []IntKey
+	err := layout.ForEach(r, func(before, after []byte) error {
+		for _, img := range [][]byte{before, after} {
+			k, err := layout.KeyOf(img)
+			if err != nil {
+				return err
+			}
+			keys = append(keys, k)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) != 2 || keys[0] >= keys[1] || plan.FormatKey(keys[0]) != "-5" || plan.FormatKey(keys[1]) != "7" {
+		t.Errorf("got %v, want the keys of -5 and 7 in order", keys)
+	}
+	for i, text := range []string{"-5", "7"} {
+		if k, err := plan.ParseKey([]byte(text)); err != nil || k != keys[i] {
+			t.Errorf("ParseKey(%s) = %d, %v, want %d", text, k, err, keys[i])
+		}
+	}
+	if layout.SameKey(row(1), row(2)) || !layout.SameKey(row(1), image(cols, []value{bigint(1), word("x")})) {
+		t.Error("SameKey looks at other columns than the key")
+	}
+}
+
+func TestSelectList(t *testing.T) {
+	t.Parallel()
+	cols := []Column{col("a`b", "int"), col("f", "float"), col("t", "timestamp")}
+	plan, err := NewPlan(cols, []Target{{1, columnar.Of(columnar.Float)}, {0, columnar.Of(columnar.Int)}, {2, ltz(0)}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"`f`+0e0", "`a``b`", "`t`"}, plan.SelectList()); diff != "" {
+		t.Error(diff)
+	}
+}
