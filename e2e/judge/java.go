@@ -46,7 +46,7 @@ func startOracle() (*Oracle, error) {
 		return nil, err
 	}
 	// Not CommandContext: it lives as long as this process.
-	cmd := exec.Command("java", "-Xmx1500m", "-XX:+UseSerialGC", "-Duser.timezone=UTC", "-jar", jar, "serve") //nolint:noctx // see above
+	cmd := exec.Command("java", "-Xmx1500m", "-XX:+UseSerialGC", "-Duser.timezone=UTC", "-jar", jar, "serve")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -24,7 +24,7 @@ rm -rf "$2"`
 
 func startGuard(pid int, dropDir string) (*guard, error) {
 	// Not CommandContext: it outlives any context by design.
-	g := &guard{cmd: exec.Command("/bin/sh", "-c", guardScript, "guard", strconv.Itoa(pid), dropDir)} //nolint:noctx // see above
+	g := &guard{cmd: exec.Command("/bin/sh", "-c", guardScript, "guard", strconv.Itoa(pid), dropDir)}
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	if g.in, err = g.cmd.StdinPipe(); err != nil {

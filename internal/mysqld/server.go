@@ -206,7 +206,7 @@ func (s *Server) launch(ctx context.Context, in *Install, flags []string) error 
 		"--local-infile=1", "--max-allowed-packet=256M", "--innodb-buffer-pool-size=256M",
 	}, flags)
 	// Not CommandContext: the server lives until Stop, not as long as ctx.
-	s.cmd = exec.Command(in.Program, args...) //nolint:noctx // see above
+	s.cmd = exec.Command(in.Program, args...)
 	// A process group of its own: Ctrl-C must reach our caller first, who stops the server in order.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {

@@ -134,6 +134,7 @@ func (f *FS) run(op Op, name string, do, cut func() error) error {
 				return errors.Join(injected, err)
 			}
 		}
+	default: // fail
 	}
 	return injected
 }

@@ -1,0 +1,87 @@
+# make help lists the targets. Nothing is installed without being asked for,
+# except that `make test` as root (or with sudo) installs the Debian packages
+# of the list below that are missing, and says so.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(LEAT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/leat)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+PACKAGES := ./...
+# Everything that runs without a server; the e2e packages follow without -race.
+UNITS = $(shell go list ./... | grep -v '^leat/e2e\(/\|$$\)')
+LINT_VERSION := v2.15.0
+LINT := $(CACHE)/golangci-lint-$(LINT_VERSION)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@internal/tools/need.sh report
+
+.PHONY: setup
+setup: ## install the missing Debian packages (as root or with sudo)
+	@internal/tools/need.sh install
+
+.PHONY: build
+build: ## build bin/leat
+	@internal/tools/need.sh check go
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leat ./cmd/leat
+
+.PHONY: demo
+demo: build ## run the demo: MySQL, a live workload, a kill, a comparison
+	bin/leat demo
+
+.PHONY: test
+test: ## everything: vet, lint, units with -race, end to end
+	@internal/tools/need.sh ensure
+	@start=$$SECONDS; \
+	$(MAKE) --no-print-directory vet lint race e2e; \
+	echo "make test: all passed in $$((SECONDS - start)) s"
+
+.PHONY: vet
+vet: ## go vet
+	go vet $(PACKAGES)
+
+.PHONY: unit
+unit: ## unit tests without -race
+	go test $(UNITS)
+
+.PHONY: race
+race: ## unit tests with -race
+	@internal/tools/need.sh check go gcc
+	CGO_ENABLED=1 go test -race -timeout 10m $(UNITS)
+
+.PHONY: e2e
+e2e: build ## end-to-end tests on real servers and readers
+	@internal/tools/need.sh check go java javac mvn python3 venv apt-get
+	LEAT_BIN=$(CURDIR)/bin/leat go test -timeout 20m ./e2e/...
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint
+	$(LINT) run $(PACKAGES)
+
+# Built once, a few minutes, from the versions that internal/tools/go.mod pins.
+$(LINT): internal/tools/go.mod
+	@echo "building golangci-lint $(LINT_VERSION) (once, takes minutes)"
+	@mkdir -p $(CACHE)
+	go build -modfile=internal/tools/go.mod -o $@.new github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@mv $@.new $@ && touch $@
+
+.PHONY: fmt
+fmt: $(LINT) ## format the source
+	$(LINT) fmt
+
+.PHONY: tidy
+tidy: ## tidy both modules
+	go mod tidy
+	cd internal/tools && go mod tidy
+
+.PHONY: bench
+bench: build ## measure W1, W2, W3 and the bare limits into bench.jsonl
+	@internal/tools/need.sh check go apt-get
+	go run ./e2e/bench/cmd -leat bin/leat -out bench.jsonl $(BENCH)
+
+.PHONY: clean
+clean: ## remove what was built here; the cache folder stays
+	rm -rf bin dist bench.jsonl
