@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"fmt"
 
 	"leat/internal/dataflow"
 )
@@ -37,22 +38,31 @@ func completed(entries []Entry) []Entry {
 	return out
 }
 
-// Restore gives the place from which checkpoint id goes on, 0 for a fresh start.
-// It is false if the log does not hold that checkpoint.
-func (s *Store) Restore(id dataflow.CheckpointID) (dataflow.Restore, bool) {
+// Restore gives the place from which a job goes on as d says. It is called after
+// TakeOver. A refusal is returned as it is; a fresh start needs a log without a
+// checkpoint that counts, so over an old job a fresh takeover.
+func (s *Store) Restore(d Decision) (dataflow.Restore, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := dataflow.Restore{NextID: nextID(s.entries), DeadAttempts: deadAttempts(s.entries, s.attempt)}
-	if id == 0 {
-		return r, true
+	counting := completed(s.entries)
+	switch d.Action {
+	case Refuse:
+		return r, d.Reason
+	case Fresh:
+		if len(counting) > 0 {
+			return r, fmt.Errorf("starting fresh: checkpoint %d still counts", counting[len(counting)-1].Checkpoint.ID)
+		}
+		return r, nil
+	case RestoreAt:
 	}
-	for _, e := range completed(s.entries) {
-		if e.Checkpoint.ID == id {
+	for _, e := range counting {
+		if e.Checkpoint.ID == d.ID {
 			r.Checkpoint = e.Checkpoint
-			return r, true
+			return r, nil
 		}
 	}
-	return r, false
+	return r, fmt.Errorf("restoring checkpoint %d: it is not in the log", d.ID)
 }
 
 func nextID(entries []Entry) dataflow.CheckpointID {

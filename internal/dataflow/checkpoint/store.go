@@ -115,55 +115,76 @@ func (s *Store) AppendCheckpoint(ctx context.Context, c *dataflow.Checkpoint) er
 
 // append writes e under the next number. When a create gives no clear outcome,
 // the entry is read back; if that does not tell either, the uuid is remembered:
-// the create may still arrive, and the next append then finds it and goes past it.
+// the create may still arrive, and the next append then finds it, takes it for
+// its own if it is the same step, and goes past it if not.
 func (s *Store) append(ctx context.Context, e Entry) error {
 	e.Version, e.UUID, e.Time = 1, uuid.NewString(), time.Now().UTC()
 	for {
 		e.Number = s.next
-		content, err := json.Marshal(&e)
+		there, err := s.claim(ctx, e)
 		if err != nil {
-			return fmt.Errorf("encoding log entry %d: %w", e.Number, err)
+			return err
 		}
-		err = s.fs.CreateExclusive(ctx, s.path(e.Number), content)
-		if err == nil {
-			break
+		if err := s.checkTop(ctx, there); err != nil {
+			return err
 		}
-		there, rerr := s.read(ctx, e.Number)
-		switch {
-		case rerr == nil && there.UUID == e.UUID:
-			err = nil
-		case rerr == nil && s.unknown[there.UUID]:
-			s.accept(there)
-			continue
-		case rerr == nil:
-			return s.fenced(there)
-		case errors.Is(err, fileio.ErrExist) && errors.Is(rerr, fileio.ErrNotExist):
-			// It stood there and is pruned by now: nobody but a successor prunes.
-			return s.fenced(Entry{})
-		default:
-			s.unknown[e.UUID] = true
-			return fmt.Errorf("writing log entry %s: %w", s.path(e.Number), err)
-		}
-		if err == nil {
-			break
+		s.accept(there)
+		if there.UUID == e.UUID || sameStep(there, e) {
+			return nil
 		}
 	}
-	// A successor may have pruned the very number we just created. Then its newer
-	// entries stand above it, for they were there before it pruned.
+}
+
+// claim creates e and gives the entry that then stands under its number, which
+// is one of ours: e or an earlier one whose outcome was unknown.
+func (s *Store) claim(ctx context.Context, e Entry) (Entry, error) {
+	content, err := json.Marshal(&e)
+	if err != nil {
+		return Entry{}, fmt.Errorf("encoding log entry %d: %w", e.Number, err)
+	}
+	err = s.fs.CreateExclusive(ctx, s.path(e.Number), content)
+	if err == nil {
+		return e, nil
+	}
+	there, rerr := s.read(ctx, e.Number)
+	switch {
+	case rerr == nil && (there.UUID == e.UUID || s.unknown[there.UUID]):
+		return there, nil
+	case rerr == nil:
+		return Entry{}, s.fenced(there)
+	case errors.Is(err, fileio.ErrExist) && errors.Is(rerr, fileio.ErrNotExist):
+		// It stood there and is pruned by now: nobody but a successor prunes it.
+		return Entry{}, s.fenced(Entry{})
+	}
+	s.unknown[e.UUID] = true
+	return Entry{}, fmt.Errorf("writing log entry %s: %w", s.path(e.Number), err)
+}
+
+// checkTop makes sure that e, which stands in the log, is its newest entry. A
+// successor may have pruned the very number that was created now; then its newer
+// entries stand above it, for they were there before it pruned.
+func (s *Store) checkTop(ctx context.Context, e Entry) error {
 	numbers, err := s.numbers(ctx)
 	if err != nil {
 		s.unknown[e.UUID] = true
 		return fmt.Errorf("checking log entry %s: %w", s.path(e.Number), err)
 	}
-	if top := numbers[len(numbers)-1]; top > e.Number {
-		there, err := s.read(ctx, top)
-		if err != nil {
-			there = Entry{}
-		}
-		return s.fenced(there)
+	if len(numbers) == 0 || numbers[len(numbers)-1] <= e.Number {
+		return nil
 	}
-	s.accept(e)
-	return nil
+	there, err := s.read(ctx, numbers[len(numbers)-1])
+	if err != nil {
+		there = Entry{}
+	}
+	return s.fenced(there)
+}
+
+// sameStep reports whether two of our entries record the same thing.
+func sameStep(a, b Entry) bool {
+	if a.Kind != b.Kind || a.Attempt != b.Attempt {
+		return false
+	}
+	return a.Checkpoint == nil || b.Checkpoint == nil || a.Checkpoint.ID == b.Checkpoint.ID
 }
 
 // accept takes e, which stands in the log under the next number, as ours.

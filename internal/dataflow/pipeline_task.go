@@ -1,0 +1,60 @@
+package dataflow
+
+import (
+	"context"
+	"sync/atomic"
+
+	"leat/internal/columnar"
+)
+
+// pipelineTask takes batches from one port through a chain of operators to the
+// subtasks of a sink.
+type pipelineTask struct {
+	node *Pipeline
+	in   *inbox
+	out  *exchange
+
+	rowsIn, rowsOut atomic.Int64
+}
+
+func (t *pipelineTask) run(ctx context.Context) error {
+	process := t.chain(ctx)
+	for {
+		m, _, err := t.in.next(ctx)
+		if err != nil {
+			return err
+		}
+		if m.kind == messageBatch {
+			t.rowsIn.Add(int64(m.batch.Rows()))
+			if err := process(m.batch); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, o := range t.out.outs {
+			if err := o.send(ctx, m); err != nil {
+				return err
+			}
+		}
+		if m.kind == messageEnd {
+			return nil
+		}
+	}
+}
+
+// chain makes one function of the operators, built once, the last first.
+func (t *pipelineTask) chain(ctx context.Context) func(*columnar.Batch) error {
+	next := func(b *columnar.Batch) error {
+		t.rowsOut.Add(int64(b.Rows()))
+		return t.out.send(ctx, b)
+	}
+	for i := len(t.node.Operators) - 1; i >= 0; i-- {
+		op, out := t.node.Operators[i], next
+		next = func(b *columnar.Batch) error { return op.Process(ctx, b, out) }
+	}
+	return next
+}
+
+func (t *pipelineTask) stats() NodeStats {
+	return NodeStats{UID: t.node.UID, RowsIn: t.rowsIn.Load(), RowsOut: t.rowsOut.Load(), QueuedBytes: t.in.queued()}
+}
