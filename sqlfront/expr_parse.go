@@ -1,0 +1,432 @@
+package sqlfront
+
+import "leat/internal/diag"
+
+// Binding powers, after Flink's own table: IS binds looser than the comparisons
+// and || as tight as *.
+const (
+	bpOr      = 22
+	bpAnd     = 24
+	bpNot     = 26
+	bpIs      = 28
+	bpCompare = 30
+	bpRange   = 32 // BETWEEN, IN, LIKE, SIMILAR
+	bpAdd     = 40
+	bpMul     = 60
+	bpSign    = 80
+	bpAtom    = 100
+)
+
+var binaryPower = map[Op]int{
+	OpOr: bpOr, OpAnd: bpAnd,
+	OpEq: bpCompare, OpNe: bpCompare, OpLt: bpCompare, OpLe: bpCompare, OpGt: bpCompare, OpGe: bpCompare,
+	OpDistinct: bpCompare, OpNotDistinct: bpCompare,
+	OpAdd: bpAdd, OpSub: bpAdd, OpMul: bpMul, OpDiv: bpMul, OpMod: bpMul, OpConcat: bpMul,
+}
+
+// expr reads an expression.
+func (p *parser) expr() Expr { return p.exprAbove(0) }
+
+// exprAbove reads an expression of operators that bind tighter than bp. It never
+// gives nil; after a failure it gives a NULL.
+func (p *parser) exprAbove(bp int) Expr {
+	if !p.enter() {
+		return &Literal{}
+	}
+	defer p.leave()
+	start := p.i
+	left := p.prefix()
+	for !p.failed {
+		next := p.infix(left, start, bp)
+		if next == nil {
+			break
+		}
+		left = next
+	}
+	return left
+}
+
+// prefix reads NOT x, -x, +x or an atom.
+func (p *parser) prefix() Expr {
+	start := p.i
+	t := p.peek()
+	switch {
+	case p.accept("NOT"):
+		x := p.exprAbove(bpNot)
+		return &Unary{Node: p.node(start), Op: OpNot, X: x}
+	case t.is("-") || t.is("+"):
+		p.i++
+		if n := p.peek(); t.is("-") && n.kind == tokNumber && n.text == "9223372036854775808" {
+			p.i++
+			return &Literal{Node: p.node(start), Kind: LitBigInt, Text: "-" + n.text, Int: -1 << 63}
+		}
+		x := p.exprAbove(bpSign)
+		return &Unary{Node: p.node(start), Op: Op(t.text), X: x}
+	}
+	return p.postfix(p.atom(), start)
+}
+
+func (p *parser) node(start int) Node { return Node{At: p.since(start)} }
+
+// infix reads one operator behind left if it binds tighter than bp; else nil.
+func (p *parser) infix(left Expr, start, bp int) Expr {
+	t := p.peek()
+	if t.kind == tokOp {
+		op := Op(t.text)
+		if t.text == "<=>" {
+			op = OpNotDistinct // the error is reported by the lexer
+		}
+		power, ok := binaryPower[op]
+		if !ok || power <= bp {
+			return nil
+		}
+		p.i++
+		return p.binary(left, op, p.posOf(t), start)
+	}
+	if t.kind != tokWord {
+		return nil
+	}
+	switch t.up {
+	case "AND", "OR":
+		if binaryPower[Op(t.up)] <= bp {
+			return nil
+		}
+		p.i++
+		return p.binary(left, Op(t.up), p.posOf(t), start)
+	case "IS":
+		return p.isTest(left, start, bp)
+	case "NOT", "BETWEEN", "IN", "LIKE", "SIMILAR":
+		if bpRange <= bp {
+			return nil
+		}
+		return p.rangeTest(left, start)
+	}
+	if rewrite, ok := foreignInfix[t.up]; ok && p.startsOperand(1) {
+		p.fail(p.posOf(t), "the operator "+t.up+" is not known", rewrite)
+	}
+	return nil
+}
+
+// foreignInfix are operators of MySQL and others that are words.
+var foreignInfix = map[string]string{
+	"DIV": "write a / b: the division of integers is an integer", "MOD": "write a % b or MOD(a, b)", "XOR": "write a <> b for booleans",
+	"REGEXP": "write REGEXP(text, pattern)", "RLIKE": "write REGEXP(text, pattern)", "ILIKE": "write UPPER(text) LIKE UPPER(pattern)",
+}
+
+// startsOperand reports whether token n from here can start an operand.
+func (p *parser) startsOperand(n int) bool {
+	switch t := p.peekAt(n); t.kind {
+	case tokString, tokNumber, tokQuoted, tokBinary:
+		return true
+	case tokWord:
+		return !grammarWord[t.up]
+	default:
+		return t.is("(")
+	}
+}
+
+func (p *parser) binary(left Expr, op Op, at diag.Pos, start int) Expr {
+	right := p.exprAbove(binaryPower[op])
+	return &Binary{Node: p.node(start), Op: op, OpPos: at, L: left, R: right}
+}
+
+// isTest reads IS [NOT] NULL, TRUE, FALSE, UNKNOWN, DISTINCT FROM x, JSON.
+func (p *parser) isTest(left Expr, start, bp int) Expr {
+	n, not := 1, ""
+	if p.peekAt(1).up == "NOT" {
+		n, not = 2, "NOT "
+	}
+	what := p.peekAt(n)
+	if what.up == "DISTINCT" {
+		if bpCompare <= bp {
+			return nil
+		}
+		at := p.posOf(p.peek())
+		p.i += n + 1
+		p.expect("FROM")
+		return p.binary(left, Op("IS "+not+"DISTINCT FROM"), at, start)
+	}
+	if bpIs <= bp {
+		return nil
+	}
+	p.i += n
+	switch what.up {
+	case "NULL", "TRUE", "FALSE", "UNKNOWN":
+		p.i++
+		return &Unary{Node: p.node(start), Op: Op("IS " + not + what.up), X: left}
+	case "JSON", "A":
+		p.i++
+		for p.is("OBJECT") || p.is("ARRAY") || p.is("SCALAR") || p.is("VALUE") {
+			p.i++
+		}
+		return p.unsupportedExpr("IS JSON", start)
+	}
+	p.unexpected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
+	return left
+}
+
+// rangeTest reads [NOT] BETWEEN, IN, LIKE and SIMILAR TO behind left.
+func (p *parser) rangeTest(left Expr, start int) Expr {
+	not := p.accept("NOT")
+	switch {
+	case p.accept("BETWEEN"):
+		b := &Between{X: left, Not: not, Symmetric: p.accept("SYMMETRIC")}
+		if !b.Symmetric {
+			p.accept("ASYMMETRIC")
+		}
+		b.Low = p.exprAbove(bpRange)
+		p.expect("AND")
+		b.High = p.exprAbove(bpRange)
+		b.Node = p.node(start)
+		return b
+	case p.accept("IN"):
+		in := &In{X: left, Not: not}
+		p.expectOp("(")
+		if p.startsQuery(0) {
+			in.Query = p.query()
+		} else {
+			in.List = p.exprList()
+		}
+		p.expectOp(")")
+		in.Node = p.node(start)
+		return in
+	case p.accept("LIKE"), p.is("SIMILAR", "TO"):
+		l := &LikeExpr{X: left, Not: not}
+		if p.accept("SIMILAR", "TO") {
+			l.Similar = true
+		}
+		l.Pattern = p.exprAbove(bpRange)
+		if p.accept("ESCAPE") {
+			l.Escape = p.exprAbove(bpRange)
+		}
+		l.Node = p.node(start)
+		return l
+	}
+	if rewrite, ok := foreignInfix[p.peek().up]; ok {
+		p.fail(p.tokenPos(p.i), "the operator "+p.peek().up+" is not known", rewrite)
+		return left
+	}
+	p.unexpected("BETWEEN, IN, LIKE or SIMILAR TO")
+	return left
+}
+
+// exprList reads expressions with commas between them.
+func (p *parser) exprList() []Expr {
+	list := []Expr{p.expr()}
+	for p.acceptOp(",") {
+		list = append(list, p.expr())
+	}
+	return list
+}
+
+// startsQuery reports whether a query without parentheses starts at token n.
+func (p *parser) startsQuery(n int) bool {
+	t := p.peekAt(n)
+	return t.kind == tokWord && (t.up == "SELECT" || t.up == "WITH" || t.up == "VALUES" || t.up == "TABLE")
+}
+
+// postfix reads x[i] and x.field behind an atom.
+func (p *parser) postfix(x Expr, start int) Expr {
+	for p.isOp("[") || p.isOp(".") {
+		if p.acceptOp("[") {
+			p.expr()
+			p.expectOp("]")
+			x = p.unsupportedExpr("access to elements", start)
+			continue
+		}
+		p.i++
+		if !p.acceptOp("*") {
+			p.columnName("a field name")
+		}
+		x = p.unsupportedExpr("access to fields", start)
+	}
+	return x
+}
+
+func (p *parser) unsupportedExpr(what string, start int) Expr {
+	return &UnsupportedExpr{Node: p.node(start), What: what, Text: p.text(start)}
+}
+
+// atom reads what needs no operator.
+func (p *parser) atom() Expr {
+	start := p.i
+	t := p.peek()
+	switch t.kind {
+	case tokNumber:
+		p.i++
+		return p.numberLiteral(t)
+	case tokString:
+		return p.stringLiteral()
+	case tokBinary:
+		p.i++
+		return &Literal{Node: p.node(start), Kind: LitBinary, Bytes: []byte(t.text)}
+	case tokQuoted:
+		return p.nameOrCall()
+	case tokWord:
+		return p.wordAtom(t)
+	case tokOp:
+		if t.is("(") {
+			return p.parens()
+		}
+	}
+	p.unexpected("an expression")
+	return &Literal{}
+}
+
+// parens reads (x), (x, y) and (query).
+func (p *parser) parens() Expr {
+	start := p.i
+	p.i++
+	if p.startsQuery(0) {
+		q := p.query()
+		p.expectOp(")")
+		return &Subquery{Node: p.node(start), Query: q}
+	}
+	list := p.exprList()
+	p.expectOp(")")
+	if len(list) == 1 {
+		return list[0]
+	}
+	return p.overlaps(&RowExpr{Node: p.node(start), Items: list}, start)
+}
+
+// overlaps reads the operators between rows that leat does not evaluate.
+func (p *parser) overlaps(row Expr, start int) Expr {
+	switch t := p.peek(); t.up {
+	case "OVERLAPS", "PRECEDES", "SUCCEEDS", "CONTAINS":
+		p.i++
+		p.exprAbove(bpRange)
+		return p.unsupportedExpr(t.up, start)
+	}
+	return row
+}
+
+// wordAtom reads an atom that starts with a bare word.
+func (p *parser) wordAtom(t token) Expr {
+	start := p.i
+	next := p.peekAt(1)
+	switch t.up {
+	case "NULL", "TRUE", "FALSE", "UNKNOWN":
+		p.i++
+		l := &Literal{Node: p.node(start)}
+		if t.up == "TRUE" || t.up == "FALSE" {
+			l.Kind, l.Bool = LitBool, t.up == "TRUE"
+		}
+		l.Unknown = t.up == "UNKNOWN"
+		return l
+	case "CASE":
+		return p.caseExpr()
+	case "CAST", "TRY_CAST":
+		if next.is("(") {
+			return p.castExpr()
+		}
+	case "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ":
+		if next.kind == tokString || p.is("TIMESTAMP", "WITH", "LOCAL", "TIME", "ZONE") {
+			return p.timeLiteral()
+		}
+	case "INTERVAL":
+		if next.kind == tokString || next.kind == tokNumber || next.is("-") || next.is("+") {
+			return p.intervalLiteral()
+		}
+	case "EXISTS":
+		p.i++
+		p.expectOp("(")
+		q := p.query()
+		p.expectOp(")")
+		return &Subquery{Node: p.node(start), Query: q, Exists: true}
+	case "ROW":
+		if next.is("(") {
+			return p.rowConstructor()
+		}
+	case "ARRAY", "MAP":
+		if next.is("[") || next.is("(") {
+			return p.collection(t)
+		}
+	case "LEFT", "RIGHT": // also functions
+		if next.is("(") {
+			return p.nameOrCall()
+		}
+	}
+	if grammarWord[t.up] {
+		p.unexpected("an expression or a column name")
+		return &Literal{}
+	}
+	return p.nameOrCall()
+}
+
+func (p *parser) rowConstructor() Expr {
+	start := p.i
+	p.i += 2
+	row := &RowExpr{}
+	if !p.isOp(")") {
+		row.Items = p.exprList()
+	}
+	p.expectOp(")")
+	row.Node = p.node(start)
+	return p.overlaps(row, start)
+}
+
+// collection reads ARRAY[…], MAP[…] and their forms with a query.
+func (p *parser) collection(t token) Expr {
+	start := p.i
+	p.i++
+	switch {
+	case p.isOp("("):
+		p.skipParens()
+	default:
+		p.i++
+		if !p.isOp("]") {
+			p.exprList()
+		}
+		p.expectOp("]")
+	}
+	return p.unsupportedExpr(t.up+" values", start)
+}
+
+func (p *parser) caseExpr() Expr {
+	start := p.i
+	p.i++
+	c := &Case{}
+	if !p.is("WHEN") {
+		c.Operand = p.expr()
+	}
+	for p.accept("WHEN") {
+		w := When{Cond: p.expr()}
+		p.expect("THEN")
+		w.Then = p.expr()
+		c.Whens = append(c.Whens, w)
+	}
+	if len(c.Whens) == 0 {
+		p.unexpected("WHEN")
+	}
+	if p.accept("ELSE") {
+		c.Else = p.expr()
+	}
+	p.expect("END")
+	c.Node = p.node(start)
+	return c
+}
+
+func (p *parser) castExpr() Expr {
+	start := p.i
+	c := &Cast{Try: p.next().up == "TRY_CAST"}
+	p.expectOp("(")
+	c.X = p.expr()
+	p.expect("AS")
+	typeStart := p.i
+	c.Type = p.dataType()
+	if p.failed {
+		return c
+	}
+	c.TypePos = p.since(typeStart)
+	if !c.Type.Nullable {
+		p.soft(c.TypePos, "the target of CAST takes no NOT NULL", "remove NOT NULL")
+		c.Type.Nullable = true
+	}
+	if t := p.peek(); t.up == "FORMAT" {
+		p.refuse(p.posOf(t), "CAST … FORMAT", "write DATE_FORMAT, TO_DATE or TO_TIMESTAMP")
+	}
+	p.expectOp(")")
+	c.Node = p.node(start)
+	return c
+}
