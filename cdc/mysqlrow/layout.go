@@ -71,7 +71,7 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 		if err != nil {
 			return nil, err
 		}
-		if unsigned != nil && isNumeric(m.Types[i]) && unsigned[i] != c.Unsigned() {
+		if unsigned != nil && isNumeric(m.Types[i]) && c.family() != famNone && unsigned[i] != c.Unsigned() {
 			return nil, p.changed("column '%s' differs in UNSIGNED from %s", c.Name, c.sqlType())
 		}
 		s.cell = wanted[i]
@@ -137,8 +137,7 @@ func (c Column) maxBytes() int64 {
 func readerOf(c Column, wire byte, size int) reader {
 	switch c.family() {
 	case famInt:
-		if isNumeric(wire) && wire != mysql.MYSQL_TYPE_NEWDECIMAL && wire != mysql.MYSQL_TYPE_FLOAT &&
-			wire != mysql.MYSQL_TYPE_DOUBLE && size == c.intBytes() {
+		if isInteger(wire) && size == c.intBytes() {
 			return readInt
 		}
 	case famDecimal:

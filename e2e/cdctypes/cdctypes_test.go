@@ -1,0 +1,373 @@
+package cdctypes
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/go-mysql-org/go-mysql/client"
+	"github.com/go-mysql-org/go-mysql/replication"
+	"github.com/google/go-cmp/cmp"
+
+	"leat/cdc/mysqlrow"
+	"leat/e2e/judge"
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/mysqld"
+)
+
+const database = "types"
+
+// typeCase is a column of one type in a table of its own.
+type typeCase struct {
+	sql string
+	// as is the declared type; the zero value takes the natural one.
+	as columnar.DataType
+	// values are SQL literals, each followed by the cell it must become.
+	values []string
+}
+
+func typed(k columnar.Kind, n int) columnar.DataType {
+	return columnar.DataType{Kind: k, Nullable: true, Length: n, Precision: n}
+}
+
+var natural columnar.DataType
+
+var cases = []typeCase{
+	{"tinyint", natural, []string{"-128", "-128", "127", "127", "0", "0"}},
+	{"tinyint unsigned", natural, []string{"0", "0", "255", "255", "128", "128"}},
+	{"tinyint(1)", natural, []string{"0", "false", "1", "true", "2", "false", "-1", "false"}},
+	{"bool", typed(columnar.TinyInt, 0), []string{"true", "1", "false", "0", "-7", "-7"}},
+	{"smallint", natural, []string{"-32768", "-32768", "32767", "32767"}},
+	{"smallint unsigned", natural, []string{"65535", "65535", "32768", "32768"}},
+	{"mediumint", natural, []string{"-8388608", "-8388608", "8388607", "8388607", "-1", "-1"}},
+	{"mediumint unsigned", natural, []string{"16777215", "16777215", "8388608", "8388608"}},
+	{"int", natural, []string{"-2147483648", "-2147483648", "2147483647", "2147483647"}},
+	{"int", columnar.StringType(), []string{"-2147483648", "-2147483648", "0", "0"}},
+	{"int unsigned", natural, []string{"4294967295", "4294967295", "2147483648", "2147483648"}},
+	{"int(8) zerofill", natural, []string{"42", "42", "4294967295", "4294967295", "0", "0"}},
+	{"bigint", natural, []string{"-9223372036854775808", "-9223372036854775808", "9223372036854775807", "9223372036854775807"}},
+	{"bigint", columnar.DecimalOf(30, 3), []string{"-9223372036854775808", "-9223372036854775808.000"}},
+	{"bigint unsigned", natural, []string{"18446744073709551615", "18446744073709551615", "9223372036854775808", "9223372036854775808", "0", "0"}},
+	{"bigint(30) unsigned zerofill", natural, []string{"7", "7", "18446744073709551615", "18446744073709551615"}},
+
+	{"decimal(1,0)", natural, []string{"-9", "-9", "9", "9"}},
+	{"decimal(18,2)", natural, []string{"0", "0.00", "-0.05", "-0.05", "9999999999999999.99", "9999999999999999.99", "-9999999999999999.99", "-9999999999999999.99"}},
+	{"decimal(10,10)", natural, []string{"0.0000000001", "0.0000000001", "-0.9999999999", "-0.9999999999"}},
+	{"decimal(19,9)", columnar.DecimalOf(38, 19), []string{"1234567890.123456789", "1234567890.1234567890000000000"}},
+	{"decimal(38,19)", natural, []string{"9999999999999999999.9999999999999999999", "9999999999999999999.9999999999999999999", "-1e-19", "-0.0000000000000000001"}},
+	{"decimal(38,0)", natural, []string{"99999999999999999999999999999999999999", "99999999999999999999999999999999999999", "-100000000000000000000000000000000000", "-100000000000000000000000000000000000"}},
+	{"decimal(12,3) unsigned zerofill", natural, []string{"42.5", "42.500", "0", "0.000"}},
+	{"decimal(65,30)", natural, []string{
+		"0", "0." + strings.Repeat("0", 30), "-0." + strings.Repeat("0", 29) + "1", "-0." + strings.Repeat("0", 29) + "1",
+		strings.Repeat("9", 35) + "." + strings.Repeat("9", 30), strings.Repeat("9", 35) + "." + strings.Repeat("9", 30),
+	}},
+	{"decimal(6,2)", columnar.StringType(), []string{"-12.5", "-12.50", "0", "0.00", "0.5", "0.50"}},
+
+	{"float", natural, []string{"16777217.1", "1.6777218e+07", "3.14159274", "3.1415927", "-1e-38", "-1e-38", "3.4028234e38", "3.4028235e+38", "-0e0", "0", "1e-45", "1e-45"}},
+	{"float", typed(columnar.Double, 0), []string{"3.14159274", "3.1415927410125732", "0.1", "0.10000000149011612"}},
+	{"float(7,3)", natural, []string{"1.0005", "1", "9999.999", "9999.999"}},
+	{"float unsigned zerofill", natural, []string{"1.5", "1.5"}},
+	{"double", natural, []string{"3.141592653589793", "3.141592653589793", "1.7976931348623157e308", "1.7976931348623157e+308", "5e-324", "5e-324", "-0e0", "0", "0.1", "0.1"}},
+	{"double(20,2)", natural, []string{"123456789012345.67", "1.2345678901234567e+14", "-0.004", "0"}},
+
+	{"char(5)", natural, []string{"'ab  '", "ab", "''", "", "'é😀x'", "é😀x"}},
+	{"char(255)", natural, []string{"repeat('😀', 255)", strings.Repeat("😀", 255), "' x'", " x"}},
+	{"varchar(10)", natural, []string{"'ab  '", "ab  ", "''", "", "'😀'", "😀", "'a\\0b'", "a\x00b"}},
+	{"varchar(300) character set utf8mb3", natural, []string{"repeat('é', 300)", strings.Repeat("é", 300), "'€'", "€"}},
+	{"varchar(255) character set ascii", natural, []string{"'plain'", "plain", "repeat('x', 255)", strings.Repeat("x", 255)}},
+	{"varchar(256) character set ascii", natural, []string{"'plain'", "plain", "repeat('x', 256)", strings.Repeat("x", 256)}},
+	{"varchar(20) character set latin1", natural, []string{"'é€ÿ'", "é€ÿ", "_latin1 0x81418D", "\u0081A\u008D"}},
+	{"char(10) character set latin1", natural, []string{"'ü '", "ü"}},
+	{"tinytext", natural, []string{"'x'", "x", "repeat('y', 255)", strings.Repeat("y", 255)}},
+	{"text character set latin1", natural, []string{"'naïve €'", "naïve €"}},
+	{"mediumtext", natural, []string{"repeat('é', 70000)", strings.Repeat("é", 70000), "''", ""}},
+	{"longtext", natural, []string{"'z'", "z"}},
+	{"binary(4)", natural, []string{"'ab'", "61620000", "''", "00000000", "0x00FF0020", "00FF0020", "0x20202020", "20202020"}},
+	{"binary(200)", columnar.BytesType(), []string{"'a'", "61" + strings.Repeat("00", 199)}},
+	{"varbinary(4)", natural, []string{"'ab'", "6162", "''", "", "0x6100", "6100"}},
+	{"varbinary(300)", natural, []string{"repeat(0xFF, 300)", strings.Repeat("FF", 300)}},
+	{"tinyblob", natural, []string{"0x00", "00"}},
+	{"blob", natural, []string{"0xFFFE80", "FFFE80", "''", ""}},
+	{"mediumblob", natural, []string{"repeat(0x01, 70000)", strings.Repeat("01", 70000)}},
+	{"longblob", natural, []string{"0xC328", "C328"}},
+
+	{"date", natural, []string{"'2024-02-29'", "2024-02-29", "'1000-01-01'", "1000-01-01", "'9999-12-31'", "9999-12-31", "'0000-00-00'", "NULL", "'2024-00-10'", "NULL", "'2024-10-00'", "NULL", "'2024-02-31'", "NULL", "'0001-01-01'", "0001-01-01", "'0000-01-01'", "NULL"}},
+	{"date not null", natural, []string{"'0000-00-00'", "1970-01-01", "'1969-12-31'", "1969-12-31"}},
+	{"datetime", natural, []string{"'2024-01-02 03:04:05'", "2024-01-02 03:04:05.000", "'0000-00-00 00:00:00'", "NULL", "'2024-02-31 10:00:00'", "NULL", "'1000-01-01 00:00:00'", "1000-01-01 00:00:00.000"}},
+	{"datetime(1)", natural, []string{"'2024-01-02 03:04:05.9'", "2024-01-02 03:04:05.900"}},
+	{"datetime(2)", natural, []string{"'2024-01-02 03:04:05.09'", "2024-01-02 03:04:05.090"}},
+	{"datetime(3)", natural, []string{"'1969-12-31 23:59:59.999'", "1969-12-31 23:59:59.999"}},
+	{"datetime(4)", natural, []string{"'2024-01-02 03:04:05.0009'", "2024-01-02 03:04:05.000900"}},
+	{"datetime(5)", natural, []string{"'2024-01-02 03:04:05.00009'", "2024-01-02 03:04:05.000090"}},
+	{"datetime(6)", natural, []string{"'9999-12-31 23:59:59.999999'", "9999-12-31 23:59:59.999999", "'1000-01-01 00:00:00.000001'", "1000-01-01 00:00:00.000001"}},
+	{"datetime(6)", columnar.TimestampOf(2), []string{"'1969-12-31 23:59:59.999999'", "1969-12-31 23:59:59.990", "'2024-01-02 03:04:05.678901'", "2024-01-02 03:04:05.670"}},
+	{"datetime not null", natural, []string{"'0000-00-00 00:00:00'", "1970-01-01 00:00:00.000"}},
+	// Literals of TIMESTAMP are in UTC, the zone of the writing session. Berlin leaves summer time on 27 October 2024 at 01:00 UTC.
+	{"timestamp null", natural, []string{
+		"'2024-01-02 03:04:05'", "2024-01-02 04:04:05.000", "'2024-10-27 00:30:00'", "2024-10-27 02:30:00.000", "'2024-10-27 01:30:00'", "2024-10-27 02:30:00.000",
+		"'2024-03-31 00:59:59'", "2024-03-31 01:59:59.000", "'2024-03-31 01:00:00'", "2024-03-31 03:00:00.000",
+		"'0000-00-00 00:00:00'", "NULL", "'1970-01-01 00:00:01'", "1970-01-01 01:00:01.000", "'2038-01-19 03:14:07'", "2038-01-19 04:14:07.000",
+	}},
+	{"timestamp(6) null", typed(columnar.TimestampLTZ, 6), []string{"'2024-10-27 00:30:00.000001'", "2024-10-27 00:30:00.000001Z", "'2024-10-27 01:30:00.999999'", "2024-10-27 01:30:00.999999Z"}},
+	{"timestamp(3) null", typed(columnar.TimestampLTZ, 0), []string{"'2024-01-02 03:04:05.678'", "2024-01-02 03:04:05.000Z"}},
+	{"timestamp(1) null", natural, []string{"'2024-07-02 03:04:05.6'", "2024-07-02 05:04:05.600"}},
+	{"timestamp(6) not null", natural, []string{"'0000-00-00 00:00:00'", "1970-01-01 00:00:00.000000"}},
+}
+
+// show prints a cell with all digits of its type; bytes in hexadecimal.
+func show(a arrow.Array, i int) string {
+	if a.IsNull(i) {
+		return "NULL"
+	}
+	switch a := a.(type) {
+	case *array.Decimal128:
+		return a.Value(i).ToString(a.DataType().(*arrow.Decimal128Type).Scale)
+	case *array.Binary:
+		return strings.ToUpper(hex.EncodeToString(a.Value(i)))
+	case *array.Timestamp:
+		typ := a.DataType().(*arrow.TimestampType)
+		form := "2006-01-02 15:04:05.000"
+		if typ.Unit == arrow.Microsecond {
+			form += "000"
+		}
+		if typ.TimeZone != "" {
+			form += "Z"
+		}
+		return a.Value(i).ToTime(typ.Unit).Format(form)
+	default:
+		return a.ValueStr(i)
+	}
+}
+
+// table is a table made for a case, and what reads it.
+type table struct {
+	typeCase
+	name    string
+	want    []string
+	schema  *columnar.Schema
+	plan    *mysqlrow.Plan
+	builder *mysqlrow.Builder // of the binlog
+}
+
+func newTable(t *testing.T, c *client.Conn, no int, tc typeCase) *table {
+	t.Helper()
+	tab := &table{typeCase: tc, name: fmt.Sprintf("t%d", no)}
+	execute(t, c, fmt.Sprintf("CREATE TABLE %s (id INT PRIMARY KEY, v %s) CHARACTER SET utf8mb4", tab.name, tc.sql))
+	cols := columns(t, c, database, tab.name)
+	typ := tc.as
+	if typ.Kind == columnar.Invalid {
+		var err error
+		if typ, err = mysqlrow.NaturalType(cols[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.plan, err = mysqlrow.NewPlan(cols, []mysqlrow.Target{{Column: 1, Type: typ}, {Column: 0, Type: columnar.Of(columnar.Int)}},
+		mysqlrow.Options{Table: database + "." + tab.name, ServerZone: berlin, Key: []int{0}, ChunkKey: "id"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.builder = mysqlrow.NewBuilder(tab.plan, 8)
+	tab.schema = &columnar.Schema{Fields: []columnar.Field{{Name: "v", Type: typ}, {Name: "id", Type: columnar.Of(columnar.Int)}}}
+	values := tc.values
+	if cols[1].Nullable {
+		values = append([]string{"NULL", "NULL"}, values...)
+	}
+	for i := 0; i < len(values); i += 2 {
+		execute(t, c, fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", tab.name, i, values[i]))
+		tab.want = append(tab.want, values[i+1])
+	}
+	return tab
+}
+
+// cells finishes a batch and prints its first column; all its rows are inserts.
+func (tab *table) cells(t *testing.T, b *mysqlrow.Builder) []string {
+	t.Helper()
+	batch, err := b.Finish(tab.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer batch.Release()
+	var out []string
+	for i := range batch.Rows() {
+		if batch.Kind(i) != columnar.Insert {
+			t.Errorf("row %d is %s", i, batch.Kind(i))
+		}
+		out = append(out, show(batch.Cols[0], i))
+	}
+	return out
+}
+
+// start gives a server that takes every date, and a writing session in UTC.
+func start(t *testing.T) (*mysqld.Server, *client.Conn) {
+	t.Helper()
+	s := judge.OwnMySQL(t)
+	c := connect(t, s, "SET time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES'", "CREATE DATABASE "+database, "USE "+database)
+	return s, c
+}
+
+func TestTypesOnBothPaths(t *testing.T) {
+	s, c := start(t)
+	from := position(t, c)
+	byName := make(map[string]*table)
+	tables := make([]*table, len(cases))
+	for i, tc := range cases {
+		tables[i] = newTable(t, c, i, tc)
+		byName[tables[i].name] = tables[i]
+	}
+	readBinlog(t, s, from, position(t, c), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
+		tab := byName[string(m.Table)]
+		layout, err := tab.plan.Bind(mysqlrow.TableMapOf(m))
+		if err != nil {
+			return err
+		}
+		return tab.builder.AppendRows(layout, r)
+	})
+	reader := connect(t, s, append(mysqlrow.SessionStatements(), "USE "+database)...)
+	for _, tab := range tables {
+		snapshot := mysqlrow.NewBuilder(tab.plan, 8)
+		query := fmt.Sprintf("SELECT %s FROM %s ORDER BY id", strings.Join(tab.plan.SelectList(), ", "), tab.name)
+		selectPackets(t, reader, query, func(p []byte) error { return snapshot.AppendText(columnar.Insert, p) })
+		if diff := cmp.Diff(tab.want, tab.cells(t, snapshot)); diff != "" {
+			t.Errorf("%s by SELECT (-want +got):\n%s", tab.sql, diff)
+		}
+		if diff := cmp.Diff(tab.want, tab.cells(t, tab.builder)); diff != "" {
+			t.Errorf("%s by binlog (-want +got):\n%s", tab.sql, diff)
+		}
+	}
+}
+
+// TestWideTable reads a few columns from between columns of every other type,
+// some NULL, under compressed transactions, updates of the key and deletes.
+func TestWideTable(t *testing.T) {
+	s, c := start(t)
+	execute(t, c, `CREATE TABLE wide (y YEAR, id BIGINT UNSIGNED PRIMARY KEY, b BIT(12), e ENUM('x','y'), n INT, tm TIME(3), s SET('p','q'),
+		name VARCHAR(40), j JSON, g GEOMETRY, price DECIMAL(9,2) UNSIGNED, twice DECIMAL(11,2) AS (price * 2) VIRTUAL, note TEXT,
+		kept INT AS (n + 1) STORED, KEY ((n * 2)))`)
+	cols := columns(t, c, database, "wide")
+	schema := &columnar.Schema{}
+	var targets []mysqlrow.Target
+	for _, want := range []string{"id", "n", "name", "price", "twice", "kept"} {
+		for i, col := range cols {
+			if col.Name == want {
+				typ, err := mysqlrow.NaturalType(col)
+				if err != nil {
+					t.Fatal(err)
+				}
+				targets = append(targets, mysqlrow.Target{Column: i, Type: typ})
+				schema.Fields = append(schema.Fields, columnar.Field{Name: want, Type: typ})
+			}
+		}
+	}
+	plan, err := mysqlrow.NewPlan(cols, targets, mysqlrow.Options{Table: "types.wide", Key: []int{1}, ChunkKey: "id"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := position(t, c)
+	insert := `INSERT INTO wide (y, id, b, e, n, tm, s, name, j, g, price, note) VALUES `
+	full := `(2024, %s, b'101', 'y', -5, '-10:00:00.5', 'p,q', 'née', '{"a": [1, 2]}', POINT(1, 2), 1.25, REPEAT('x', 1000))`
+	for _, q := range []string{
+		insert + fmt.Sprintf(full, "18446744073709551615") + "," + fmt.Sprintf(full, "1"),
+		insert + `(NULL, 2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+		"SET SESSION binlog_transaction_compression = ON",
+		"UPDATE wide SET n = 7, name = NULL WHERE id = 1",
+		"UPDATE wide SET id = 3 WHERE id = 1",
+		"DELETE FROM wide WHERE id > 2",
+	} {
+		execute(t, c, q)
+	}
+	b := mysqlrow.NewBuilder(plan, 8)
+	var keys []string
+	readBinlog(t, s, from, position(t, c), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
+		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
+		if err != nil {
+			return err
+		}
+		if err := layout.ForEach(r, func(before, after []byte) error {
+			if after == nil {
+				after = before
+			}
+			k, err := layout.KeyOf(after)
+			keys = append(keys, plan.FormatKey(k))
+			return err
+		}); err != nil {
+			return err
+		}
+		return b.AppendRows(layout, r)
+	})
+	batch, err := b.Finish(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer batch.Release()
+	var got []string
+	for i := range batch.Rows() {
+		cells := []string{batch.Kind(i).String()}
+		for _, a := range batch.Cols {
+			cells = append(cells, show(a, i))
+		}
+		got = append(got, strings.Join(cells, " "))
+	}
+	want := []string{
+		"+I 18446744073709551615 -5 née 1.25 2.50 -4", "+I 1 -5 née 1.25 2.50 -4", "+I 2 NULL NULL NULL NULL NULL",
+		"-U 1 -5 née 1.25 2.50 -4", "+U 1 7 NULL 1.25 2.50 8",
+		"-D 1 7 NULL 1.25 2.50 8", "+I 3 7 NULL 1.25 2.50 8",
+		"-D 3 7 NULL 1.25 2.50 8", "-D 18446744073709551615 -5 née 1.25 2.50 -4",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	wantKeys := []string{"18446744073709551615", "1", "2", "1", "3", "3", "18446744073709551615"}
+	if diff := cmp.Diff(wantKeys, keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+// TestOtherRowForms writes rows that a job cannot follow; each gives an error with its remedy.
+func TestOtherRowForms(t *testing.T) {
+	for _, tc := range []struct {
+		name, write string
+		code        diag.Code
+		text        string
+	}{
+		{"minimal image", "SET SESSION binlog_row_image = 'MINIMAL'; UPDATE forms SET n = 2", diag.CodeSourceBinlog, "binlog_row_image = 'FULL'"},
+		{"no blobs", "SET SESSION binlog_row_image = 'NOBLOB'; UPDATE forms SET n = 2", diag.CodeSourceBinlog, "binlog_row_image = 'FULL'"},
+		{"partial JSON", "SET SESSION binlog_row_value_options = 'PARTIAL_JSON'; UPDATE forms SET doc = JSON_SET(doc, '$.a', 2)", diag.CodeSourceBinlog, "binlog_row_value_options = ''"},
+		{"wider column", "ALTER TABLE forms MODIFY n BIGINT; UPDATE forms SET n = 2", diag.CodeSourceChanged, "column 'n' has the type 8"},
+		{"unsigned column", "ALTER TABLE forms MODIFY n INT UNSIGNED; UPDATE forms SET n = 2", diag.CodeSourceChanged, "column 'n' differs in UNSIGNED"},
+		{"dropped column", "ALTER TABLE forms DROP COLUMN doc; UPDATE forms SET n = 2", diag.CodeSourceChanged, "4 columns instead of 5"},
+		{"renamed column", "ALTER TABLE forms RENAME COLUMN n TO m; UPDATE forms SET m = 2", diag.CodeSourceChanged, "'m' instead of 'n'"},
+		{"another decimal", "ALTER TABLE forms MODIFY price DECIMAL(12,4); UPDATE forms SET n = 2", diag.CodeSourceChanged, "DECIMAL(12,4) instead of DECIMAL(9,2)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := judge.MySQL(t)
+			c := connect(t, s, "DROP DATABASE IF EXISTS forms", "CREATE DATABASE forms", "USE forms",
+				"CREATE TABLE forms (id INT PRIMARY KEY, n INT, price DECIMAL(9,2), doc JSON, note TEXT)",
+				`INSERT INTO forms VALUES (1, 1, 1.5, '{"a": 1, "b": "a long text, so that a part of it is shorter than the whole"}', 'note')`)
+			plan, err := mysqlrow.NewPlan(columns(t, c, "forms", "forms"), []mysqlrow.Target{
+				{Column: 0, Type: columnar.Of(columnar.Int)}, {Column: 1, Type: columnar.Of(columnar.Int)}, {Column: 2, Type: columnar.DecimalOf(9, 2)},
+			}, mysqlrow.Options{Table: "forms.forms"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := position(t, c)
+			for q := range strings.SplitSeq(tc.write, "; ") {
+				execute(t, c, q)
+			}
+			got := rowsError(t, s, c, plan, from)
+			var e *diag.Error
+			if !errors.As(got, &e) || e.Code != tc.code || !strings.Contains(e.Error()+e.Hint, tc.text) {
+				t.Errorf("got %v, want %s with %q", got, tc.code, tc.text)
+			}
+		})
+	}
+}

@@ -1,0 +1,199 @@
+package cdctypes
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/client"
+	"github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/go-mysql-org/go-mysql/replication"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/mysqld"
+)
+
+func connect(t *testing.T, s *mysqld.Server, statements ...string) *client.Conn {
+	t.Helper()
+	c, err := client.Connect(s.Addr(), "root", "", "", func(c *client.Conn) error {
+		// selectPackets speaks the plain form of the protocol.
+		c.UnsetCapability(mysql.CLIENT_DEPRECATE_EOF)
+		c.UnsetCapability(mysql.CLIENT_QUERY_ATTRIBUTES)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	for _, q := range statements {
+		execute(t, c, q)
+	}
+	return c
+}
+
+func execute(t *testing.T, c *client.Conn, q string) *mysql.Result {
+	t.Helper()
+	r, err := c.Execute(q)
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	return r
+}
+
+// columns reads the columns of a table from information_schema.
+func columns(t *testing.T, c *client.Conn, db, table string) []mysqlrow.Column {
+	t.Helper()
+	r := execute(t, c, fmt.Sprintf(`SELECT column_name, data_type, column_type, character_maximum_length, numeric_precision,
+		numeric_scale, datetime_precision, character_set_name, collation_name, is_nullable
+		FROM information_schema.columns WHERE table_schema = '%s' AND table_name = '%s' ORDER BY ordinal_position`, db, table))
+	text := func(row, col int) string {
+		s, err := r.GetString(row, col)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	number := func(row, col int) int64 {
+		n, err := r.GetInt(row, col)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var out []mysqlrow.Column
+	for i := range r.RowNumber() {
+		out = append(out, mysqlrow.Column{
+			Name: text(i, 0), DataType: text(i, 1), ColumnType: text(i, 2), Length: number(i, 3),
+			Precision: int(number(i, 4)), Scale: int(number(i, 5)), FractionDigits: int(number(i, 6)),
+			Charset: text(i, 7), Collation: text(i, 8), Nullable: text(i, 9) == "YES",
+		})
+	}
+	return out
+}
+
+// selectPackets runs a query and calls row with each row packet.
+func selectPackets(t *testing.T, c *client.Conn, query string, row func(packet []byte) error) {
+	t.Helper()
+	c.ResetSequence()
+	// Four bytes are room for the packet header.
+	if err := c.WritePacket(append([]byte{0, 0, 0, 0, mysql.COM_QUERY}, query...)); err != nil {
+		t.Fatal(err)
+	}
+	next := func() []byte {
+		p, err := c.ReadPacket()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p[0] == mysql.ERR_HEADER {
+			t.Fatalf("%s: %q", query, p)
+		}
+		return p
+	}
+	count, _, _ := mysql.LengthEncodedInt(next())
+	for range count + 1 { // the columns and the packet that ends them
+		next()
+	}
+	for {
+		p := next()
+		if p[0] == mysql.EOF_HEADER && len(p) < 9 {
+			return
+		}
+		if err := row(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// position is the end of the binlog.
+func position(t *testing.T, c *client.Conn) mysql.Position {
+	t.Helper()
+	r := execute(t, c, "SHOW BINARY LOG STATUS")
+	file, err := r.GetString(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos, err := r.GetUint(0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mysql.Position{Name: file, Pos: uint32(pos)}
+}
+
+// untilHandler says when the stream has passed a position.
+type untilHandler struct {
+	file string
+	end  mysql.Position
+	done chan struct{}
+}
+
+func (h *untilHandler) HandleEvent(e *replication.BinlogEvent) error {
+	if r, isRotate := e.Event.(*replication.RotateEvent); isRotate {
+		h.file = string(r.NextLogName)
+	}
+	at := mysql.Position{Name: h.file, Pos: e.Header.LogPos}
+	if h.done != nil && cmp.Or(strings.Compare(at.Name, h.end.Name), cmp.Compare(at.Pos, h.end.Pos)) >= 0 {
+		close(h.done)
+		h.done = nil
+	}
+	return nil
+}
+
+// onRows is called with each rows event.
+type onRows func(table *replication.TableMapEvent, r mysqlrow.Rows) error
+
+// readBinlog calls rows with the rows events from one position to another.
+func readBinlog(t *testing.T, s *mysqld.Server, from, to mysql.Position, rows onRows) {
+	t.Helper()
+	if err := streamBinlog(t, s, from, to, rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// streamBinlog is readBinlog that gives the first error of a rows event.
+func streamBinlog(t *testing.T, s *mysqld.Server, from, to mysql.Position, rows onRows) error {
+	t.Helper()
+	done := make(chan struct{})
+	var failed error
+	syncer := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
+		ServerID: 7001, Flavor: "mysql", Host: "127.0.0.1", Port: uint16(s.Port), User: "root",
+		DisableRetrySync: true, VerifyChecksum: true, Logger: slog.New(slog.DiscardHandler),
+		PayloadDecoderConcurrency: 1,
+		RowsEventDecodeFunc: func(e *replication.RowsEvent, data []byte) error {
+			r, err := mysqlrow.ParseRows(e, data)
+			if err == nil {
+				err = rows(e.Table, r)
+			}
+			if failed == nil {
+				failed = err
+			}
+			return nil
+		},
+		SynchronousEventHandler: &untilHandler{file: from.Name, end: to, done: done},
+	})
+	defer syncer.Close()
+	if _, err := syncer.StartSync(from); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("the binlog did not come to its end within a minute")
+	}
+	return failed
+}
+
+// rowsError decodes the rows events from a position to the end and gives the error of doing so.
+func rowsError(t *testing.T, s *mysqld.Server, c *client.Conn, plan *mysqlrow.Plan, from mysql.Position) error {
+	t.Helper()
+	b := mysqlrow.NewBuilder(plan, 8)
+	return streamBinlog(t, s, from, position(t, c), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
+		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
+		if err != nil {
+			return err
+		}
+		return b.AppendRows(layout, r)
+	})
+}
