@@ -99,13 +99,12 @@ func (w *writer) operand(b QueryBody, parens bool, sep string) {
 func (w *writer) selectBody(s *Select, sep string) {
 	w.put("SELECT")
 	w.hints(s.Hints)
-	w.put(" ")
-	w.putIf(s.Distinct, "DISTINCT ")
-	between := ", "
+	w.putIf(s.Distinct, " DISTINCT")
+	first, between := " ", ", "
 	if sep == "\n" && len(s.Items) > 3 {
-		between = ",\n  "
-		w.put("\n  ")
+		first, between = "\n  ", ",\n  "
 	}
+	w.put(first)
 	w.list(len(s.Items), between, func(i int) {
 		w.expr(s.Items[i].Expr, 0)
 		if a := s.Items[i].Alias.Text; a != "" {

@@ -55,7 +55,8 @@ func (l *lexer) operator() {
 			if as == "" {
 				as = f.text
 			}
-			l.emit(tokOp, as, len(f.text)).bad = f.as == ""
+			t := l.emit(tokOp, as, len(f.text))
+			t.bad, t.flawed = f.as == "", true
 			return
 		}
 	}
@@ -83,26 +84,30 @@ func (l *lexer) strange() {
 		case "'", "`":
 			l.emit(tokString, "", l.lookalikeQuote(n)).bad = true
 		default:
-			l.emit(tokOp, as, n)
+			l.emit(tokOp, as, n).flawed = true
 		}
 		return
 	}
 	if unicode.IsLetter(r) {
-		k := n
-		for k < l.lineEnd() {
-			r, n := utf8.DecodeRuneInString(l.src[l.pos+k:])
-			if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' {
-				break
-			}
-			k += n
-		}
-		word := l.src[l.pos : l.pos+k]
-		l.errorAt(l.here(utf8.RuneCountInString(word)), "a bare name has only A–Z, a–z, 0–9, _ and $", "write `"+word+"`")
-		l.emit(tokQuoted, word, k)
+		l.foreignWord(n)
 		return
 	}
 	l.errorAt(at, fmt.Sprintf("the character %q has no meaning here", r), "remove it, or put it in a string or in backticks")
 	l.emit(tokOp, string(r), n).bad = true
+}
+
+// foreignWord reads a name with letters beyond ASCII, whose first n bytes are known.
+func (l *lexer) foreignWord(n int) {
+	for n < l.lineEnd() {
+		r, size := utf8.DecodeRuneInString(l.src[l.pos+n:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' {
+			break
+		}
+		n += size
+	}
+	word := l.src[l.pos : l.pos+n]
+	l.errorAt(l.here(utf8.RuneCountInString(word)), "a bare name has only A–Z, a–z, 0–9, _ and $", "write `"+word+"`")
+	l.emit(tokQuoted, word, n).flawed = true
 }
 
 // lookalikeQuote gives the length of a text in typographic quotes, n being that of the first.

@@ -22,7 +22,7 @@ const (
 func (l *lexer) str(n int, kind stringKind) {
 	begin, at, first := l.pos, l.here(n+1), l.newLine
 	var b strings.Builder
-	hasVar, bad := false, false
+	hasVar, bad, errs := false, false, len(l.errs)
 	line, col := l.line, l.col
 	l.advance(n + 1)
 	for {
@@ -37,7 +37,7 @@ func (l *lexer) str(n int, kind stringKind) {
 		case l.at(0) == '\'':
 			l.advance(1)
 			l.backslashNotice(at, b.String())
-			t := token{kind: tokString, text: b.String(), bad: bad, start: begin, line: line, col: col, first: first}
+			t := token{kind: tokString, text: b.String(), bad: bad, flawed: len(l.errs) > errs, start: begin, line: line, col: col, first: first}
 			if hasVar {
 				t.raw = l.src[begin:l.pos]
 			}

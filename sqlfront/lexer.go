@@ -32,7 +32,9 @@ type token struct {
 	raw  string // a string as written, if it has ${NAME} in it
 	// bad marks text that could not be read: errors of the parser about the
 	// statement would only repeat that.
-	bad        bool
+	bad bool
+	// flawed marks text with an error that the parser can look past.
+	flawed     bool
 	first      bool // first token of its line
 	start, end int
 	line, col  int
@@ -50,6 +52,7 @@ type lexer struct {
 	line    int
 	col     int
 	inHint  bool
+	hint    int // the token that opened the hint
 	hintAt  diag.Pos
 	newLine bool // no token on this line yet
 	toks    []token
@@ -66,6 +69,7 @@ func lex(file, src string, vars func(string) (string, bool)) *lexer {
 		l.next()
 	}
 	if l.inHint {
+		l.toks[l.hint].bad = true
 		l.errorAt(l.hintAt, "this hint is never closed", "close it with */")
 	}
 	l.toks = append(l.toks, token{kind: tokEOF, start: l.pos, end: l.pos, line: l.line, col: l.col})
@@ -93,8 +97,12 @@ func (l *lexer) at(i int) byte {
 	return 0
 }
 
-// here gives the place of the next n characters.
+// here gives the place of the next n characters, as far as the line goes.
 func (l *lexer) here(n int) diag.Pos {
+	rest := l.src[l.pos : l.pos+l.lineEnd()]
+	if n > 3 {
+		n = min(n, utf8.RuneCountInString(rest))
+	}
 	return diag.Pos{File: l.file, Line: l.line, Col: l.col, Len: n}
 }
 
@@ -178,7 +186,7 @@ func (l *lexer) next() {
 	case c == '"':
 		l.doubleQuoted(false)
 	case l.has("/*+"):
-		l.inHint, l.hintAt = true, l.here(3)
+		l.inHint, l.hint, l.hintAt = true, len(l.toks), l.here(3)
 		l.emit(tokHintOpen, "/*+", 3)
 	case l.inHint && l.has("*/"):
 		l.inHint = false
@@ -221,6 +229,10 @@ func (l *lexer) word() {
 	}
 	if (text == "U" || text == "u") && l.at(n) == '&' && l.at(n+1) == '\'' {
 		l.str(n+1, unicodeString)
+		return
+	}
+	if r, _ := utf8.DecodeRuneInString(l.src[l.pos+n:]); r > unicode.MaxASCII && unicode.IsLetter(r) {
+		l.foreignWord(n)
 		return
 	}
 	start := l.atStatementStart()

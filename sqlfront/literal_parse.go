@@ -206,9 +206,9 @@ func (p *parser) intervalLiteral() Expr {
 		p.notice(p.posOf(unit), "intervals in "+l.Unit.From+" are not portable: Flink 1.20 refuses them and 2.0 reads 1 WEEK as 1 hour")
 	}
 	if p.acceptOp("(") {
-		l.Unit.Lead = p.number("the precision", 1, 10)
+		l.Unit.Lead = p.number("the precision", 1, 10, "write DAY(3) or the like")
 		if p.acceptOp(",") {
-			p.number("the precision of the fraction", 0, 9)
+			p.number("the precision of the fraction", 0, 9, "write 9 or less")
 		}
 		p.expectOp(")")
 	}

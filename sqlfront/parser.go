@@ -79,7 +79,14 @@ func (p *parser) one(inSet bool) Statement {
 		}
 		p.i = stop
 	}
-	if p.dropRepeated(start, stop, errs) || len(p.errs) > errs {
+	bad, flawed := false, false
+	for _, t := range p.toks[start : stop+1] {
+		bad, flawed = bad || t.bad, flawed || t.flawed
+	}
+	if bad && !p.set {
+		p.errs = p.errs[:errs] // they only repeat what the lexer said
+	}
+	if bad || flawed || len(p.errs) > errs {
 		return nil
 	}
 	return st
@@ -97,20 +104,6 @@ func (p *parser) expectEnd(inSet bool) {
 		return
 	}
 	p.unexpected("the end of the statement")
-}
-
-// dropRepeated removes the parser's errors about a statement that the lexer
-// could not read, and reports whether it is such a statement.
-func (p *parser) dropRepeated(start, stop, errs int) bool {
-	for _, t := range p.toks[start : stop+1] {
-		if t.bad {
-			if !p.set {
-				p.errs = p.errs[:errs]
-			}
-			return true
-		}
-	}
-	return false
 }
 
 // peek gives the current token; the end of the text after a failure.
@@ -219,22 +212,44 @@ func (p *parser) unexpected(want string) {
 	if p.failed {
 		return
 	}
-	at, found := p.posOf(t), "'"+p.src[t.start:t.end]+"'"
+	at, found := p.posOf(t), p.shown(t)
 	hint := "write " + want + " here"
 	switch {
+	case p.escapedQuote():
+		hint = `a backslash does not escape the quote behind it; write '' for a quote`
 	case t.kind == tokEOF || t.is(";"):
 		found = "the end of the statement"
 		if p.i > 0 && t.kind == tokEOF {
 			at = p.posOf(p.toks[p.i-1])
 		}
 	case t.kind == tokWord && reserved[t.up] && strings.Contains(want, "name"):
-		hint = fmt.Sprintf("%s is a reserved word; as a name write `%s`", t.up, t.text)
+		hint += fmt.Sprintf("; %s as a name needs backticks: `%s`", t.up, t.text)
 	case want == "the end of the statement":
 		hint = "remove it, or end the statement with ; before it"
-	case len(found) > 60:
-		found = "'" + firstChars(p.src[t.start:t.end], 40) + "…'"
 	}
 	p.fail(at, fmt.Sprintf("expected %s, found %s", want, found), hint)
+}
+
+// shown gives the first line of a token for a message.
+func (p *parser) shown(t token) string {
+	text, _, more := strings.Cut(p.src[t.start:t.end], "\n")
+	if short := firstChars(text, 40); more || short != text {
+		text = strings.TrimRight(short, "\r ") + "…"
+	}
+	if t.kind == tokString || t.kind == tokQuoted || t.kind == tokBinary {
+		return text
+	}
+	return "'" + text + "'"
+}
+
+// escapedQuote reports whether a string shortly before ends with a backslash.
+func (p *parser) escapedQuote() bool {
+	for _, t := range p.toks[max(p.i-3, 0):p.i] {
+		if t.kind == tokString && strings.HasSuffix(t.text, `\`) {
+			return true
+		}
+	}
+	return false
 }
 
 func firstChars(s string, n int) string {

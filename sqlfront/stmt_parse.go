@@ -76,7 +76,7 @@ var later = map[string]string{
 var refused = map[string]string{
 	"UPSERT":    "write INSERT INTO: tables with a primary key upsert already",
 	"REPLACE":   "write INSERT INTO: tables with a primary key upsert already",
-	"MERGE":     "write CALL sys.merge_into(…)",
+	"MERGE":     "this part needs Flink: its procedure sys.merge_into does it",
 	"COMPILE":   "use EXPLAIN to see the plan",
 	"BEGIN":     "remove it: there are no transactions; BEGIN STATEMENT SET; … END; joins INSERTs into one job",
 	"START":     "remove it: there are no transactions",

@@ -113,7 +113,7 @@ func (p *parser) foreignType(t token, use string) columnar.DataType {
 		use = wider[t.up]
 	}
 	p.acceptSign()
-	p.typeError(p.since(start), fmt.Sprintf("%s is not a type here", t.up), use)
+	p.typeError(p.since(start), fmt.Sprintf("%s is not a type here", p.text(start)), use)
 	return columnar.StringType()
 }
 
@@ -148,13 +148,13 @@ func (p *parser) plainType(t token, kind columnar.Kind, start int) columnar.Data
 		use = wider[t.up]
 	}
 	if p.acceptSign() || p.toks[p.i-1].is(")") {
-		p.typeError(p.since(start), fmt.Sprintf("%s takes no width and no sign", t.up), use)
+		p.typeError(p.since(start), fmt.Sprintf("%s is not a type here", p.text(start)), use)
 	}
 	return columnar.Of(kind)
 }
 
-// number reads a parameter between lo and hi.
-func (p *parser) number(what string, lo, hi int) int {
+// number reads a parameter between lo and hi; hint is for one that is not.
+func (p *parser) number(what string, lo, hi int, hint string) int {
 	t := p.peek()
 	n, err := strconv.Atoi(t.text)
 	if t.kind != tokNumber || err != nil && !isDigits(t.text) {
@@ -163,7 +163,7 @@ func (p *parser) number(what string, lo, hi int) int {
 	}
 	p.i++
 	if err != nil || n < lo || n > hi {
-		p.soft(p.posOf(t), fmt.Sprintf("%s is %d to %d, not %s", what, lo, hi, t.text), fmt.Sprintf("write a number from %d to %d", lo, hi))
+		p.soft(p.posOf(t), fmt.Sprintf("%s is %d to %d, not %s", what, lo, hi, t.text), hint)
 		return min(max(n, lo), hi)
 	}
 	return n
@@ -201,7 +201,7 @@ func (p *parser) lengthType() columnar.DataType {
 			p.fail(p.tokenPos(p.i), t.up+" takes no length", "write VARCHAR(n) or VARBINARY(n)")
 		}
 		p.i++
-		length = p.number("the length", 1, columnar.MaxLength)
+		length = p.number("the length", 1, columnar.MaxLength, "write STRING or BYTES for any length")
 		p.expectOp(")")
 	}
 	return columnar.DataType{Kind: kind, Nullable: true, Length: length}
@@ -212,9 +212,9 @@ func (p *parser) decimalType() columnar.DataType {
 	t := p.next()
 	d := columnar.DecimalOf(10, 0)
 	if p.acceptOp("(") {
-		d.Precision = p.number("the precision of "+t.up, 1, 38)
+		d.Precision = p.number("the precision of "+t.up, 1, 38, "write DECIMAL(38, s), or STRING to keep all digits")
 		if p.acceptOp(",") {
-			d.Scale = p.number("the scale of "+t.up, 0, 38)
+			d.Scale = p.number("the scale of "+t.up, 0, 38, "write DECIMAL(p, s) with s at most p")
 		}
 		p.expectOp(")")
 		if d.Scale > d.Precision && !p.failed {
@@ -223,7 +223,7 @@ func (p *parser) decimalType() columnar.DataType {
 		}
 	}
 	if p.acceptSign() {
-		p.typeError(p.since(start), t.up+" takes no sign", fmt.Sprintf("DECIMAL(%d, %d)", d.Precision, d.Scale))
+		p.typeError(p.since(start), p.text(start)+" is not a type here", fmt.Sprintf("DECIMAL(%d, %d)", d.Precision, d.Scale))
 	}
 	return d
 }
@@ -238,7 +238,7 @@ func (p *parser) timeType() columnar.DataType {
 		d.Kind = columnar.TimestampLTZ
 	}
 	if p.acceptOp("(") {
-		d.Precision = p.number("the precision of "+t.up, 0, 9)
+		d.Precision = p.number("the precision of "+t.up, 0, 9, "write "+t.up+"(9) or less; MySQL has at most 6 digits")
 		p.expectOp(")")
 	}
 	switch {
