@@ -3,6 +3,7 @@ package mysqlrow
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -42,6 +43,17 @@ func (b *Builder) Bytes() int64 {
 		n += b.vecs[i].bytes()
 	}
 	return int64(n)
+}
+
+// Oddities counts what the builder took as something else since it was made.
+func (b *Builder) Oddities() Oddities {
+	var sum Oddities
+	for i := range b.vecs {
+		sum.ZeroDates += b.vecs[i].seen.ZeroDates
+		sum.InvalidText += b.vecs[i].seen.InvalidText
+		sum.OddBooleans += b.vecs[i].seen.OddBooleans
+	}
+	return sum
 }
 
 func (b *Builder) prepare() {
@@ -262,10 +274,8 @@ func (b *Builder) Finish(schema *columnar.Schema) (*columnar.Batch, error) {
 
 // appendKey appends the canonical form of row i: whether it is NULL, then its value.
 func (v *vec) appendKey(dst []byte, i int) []byte {
-	for _, r := range v.nulls {
-		if int(r) == i {
-			return append(dst, 0)
-		}
+	if _, isNull := slices.BinarySearch(v.nulls, int32(i)); isNull {
+		return append(dst, 0)
 	}
 	dst = append(dst, 1)
 	switch v.store {

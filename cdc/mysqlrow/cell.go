@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
@@ -143,8 +144,12 @@ func intSink(t columnar.DataType, unsigned64 bool) func(*cell, *vec, int64) stat
 // putBool takes 1 alone as true, as MySQL connectors do for TINYINT(1).
 func putBool(_ *cell, v *vec, x int64) status {
 	var b int8
-	if x == 1 {
+	switch x {
+	case 0:
+	case 1:
 		b = 1
+	default:
+		v.seen.OddBooleans++
 	}
 	v.i8 = append(v.i8, b)
 	return okay
@@ -283,10 +288,14 @@ func (c *cell) putFloat(v *vec, x float64) status {
 
 // putText stores text in the character set of its column.
 func (c *cell) putText(v *vec, b []byte) status {
-	if c.latin1 {
+	switch {
+	case c.latin1:
 		v.data = appendLatin1(v.data, b)
-	} else {
-		v.data = appendUTF8(v.data, b)
+	case utf8.Valid(b):
+		v.data = append(v.data, b...)
+	default:
+		v.seen.InvalidText++
+		v.data = appendRepaired(v.data, b)
 	}
 	return v.endText()
 }
@@ -311,6 +320,7 @@ func (c *cell) putNull(v *vec, row int) status {
 
 // putZeroDate stores what the policy makes of a date that does not exist.
 func (c *cell) putZeroDate(v *vec) status {
+	v.seen.ZeroDates++
 	switch c.zero {
 	case ZeroDateError:
 		return noSuchDate

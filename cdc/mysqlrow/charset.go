@@ -12,11 +12,8 @@ func knownCharset(name string) bool {
 	}
 }
 
-// appendUTF8 appends text of a UTF-8 or ASCII column; each invalid byte becomes U+FFFD.
-func appendUTF8(dst, src []byte) []byte {
-	if utf8.Valid(src) {
-		return append(dst, src...)
-	}
+// appendRepaired appends text that is not valid UTF-8; each invalid byte becomes U+FFFD.
+func appendRepaired(dst, src []byte) []byte {
 	for len(src) > 0 {
 		r, n := utf8.DecodeRune(src)
 		dst = utf8.AppendRune(dst, r)

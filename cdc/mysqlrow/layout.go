@@ -110,7 +110,7 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 			return step{}, p.changed("column '%s' has %d fraction digits instead of %s", c.Name, meta, c.sqlType())
 		}
 	case mysql.MYSQL_TYPE_STRING:
-		if real, length := stringMeta(meta); real != mysql.MYSQL_TYPE_STRING || int64(length) > c.maxBytes() {
+		if inner, length := stringMeta(meta); inner != mysql.MYSQL_TYPE_STRING || int64(length) > c.maxBytes() {
 			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, length, c.sqlType())
 		}
 	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/google/go-cmp/cmp"
 
 	"leat/internal/columnar"
@@ -227,5 +228,124 @@ func TestSelectList(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"`f`+0e0", "`a``b`", "`t`"}, plan.SelectList()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOldTimes(t *testing.T) {
+	t.Parallel()
+	// Tables made before MySQL 5.6.4 keep these forms until they are rebuilt.
+	cols := []Column{col("d", "datetime"), col("t", "timestamp")}
+	plan, err := NewPlan(cols, []Target{{0, columnar.TimestampOf(0)}, {1, columnar.TimestampOf(0)}}, Options{Table: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	layout, err := plan.Bind(TableMap{Types: []byte{mysql.MYSQL_TYPE_DATETIME, mysql.MYSQL_TYPE_TIMESTAMP}, Meta: []uint16{0, 0}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(plan, 2)
+	for _, img := range [][]byte{
+		slices.Concat([]byte{0}, littleEndian(20240102030405, 8), littleEndian(1704164645, 4)),
+		make([]byte, 13),
+	} {
+		if _, err := b.AppendImage(layout, columnar.Insert, img); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if odd := b.Oddities(); odd.ZeroDates != 2 {
+		t.Errorf("got %d zero dates, want 2", odd.ZeroDates)
+	}
+	batch, err := b.Finish(&columnar.Schema{Fields: []columnar.Field{
+		{Name: "d", Type: columnar.TimestampOf(0)}, {Name: "t", Type: columnar.TimestampOf(0)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer batch.Release()
+	for _, a := range batch.Cols {
+		if show(a, 0) != "2024-01-02 03:04:05.000" || show(a, 1) != "NULL" {
+			t.Errorf("got %s and %s", show(a, 0), show(a, 1))
+		}
+	}
+}
+
+func TestNewPlanRefuses(t *testing.T) {
+	t.Parallel()
+	cols := []Column{col("id", "int"), col("name", "varchar(5)")}
+	id := Target{0, columnar.Of(columnar.Int)}
+	for _, tc := range []struct {
+		name    string
+		targets []Target
+		opt     Options
+		want    string
+	}{
+		{"type", []Target{{0, columnar.Of(columnar.TinyInt)}}, Options{}, "table shop.orders: column 'id' is INT"},
+		{"twice", []Target{id, id}, Options{}, "target 1 takes source column 0"},
+		{"missing", []Target{{2, columnar.Of(columnar.Int)}}, Options{}, "target 0 takes source column 2"},
+		{"key", []Target{id}, Options{Key: []int{5}}, "key column 5 is missing"},
+		{"chunk key", []Target{id}, Options{ChunkKey: "name"}, "chunk key name is not an integer column"},
+	} {
+		tc.opt.Table = "shop.orders"
+		if _, err := NewPlan(cols, tc.targets, tc.opt); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+func TestOddities(t *testing.T) {
+	t.Parallel()
+	cols := []Column{col("b", "tinyint(1)"), col("s", "varchar(9)"), col("d", "date")}
+	plan, err := NewPlan(cols, []Target{{0, columnar.Of(columnar.Boolean)}, {1, columnar.StringType()}, {2, columnar.Of(columnar.Date)}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(plan, 1)
+	for _, fields := range [][][]byte{
+		{[]byte("1"), []byte("x"), []byte("2024-01-01")},
+		{[]byte("2"), []byte("\xFF"), []byte("0000-00-00")},
+		{nil, nil, nil},
+	} {
+		if err := b.AppendFields(columnar.Insert, fields); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(Oddities{ZeroDates: 1, InvalidText: 1, OddBooleans: 1}, b.Oddities()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNextField(t *testing.T) {
+	t.Parallel()
+	long := func(head []byte, n int) []byte { return slices.Concat(head, make([]byte, n)) }
+	for _, tc := range []struct {
+		name   string
+		in     []byte
+		size   int
+		isNull bool
+		taken  int
+	}{
+		{"empty text", []byte{0, 9}, 0, false, 1},
+		{"NULL", []byte{0xFB}, 0, true, 1},
+		{"one byte of length", long([]byte{250}, 250), 250, false, 251},
+		{"two", long([]byte{0xFC, 0x00, 0x01}, 256), 256, false, 259},
+		{"three", long([]byte{0xFD, 0x00, 0x00, 0x01}, 1<<16), 1 << 16, false, 1<<16 + 4},
+		{"eight", long([]byte{0xFE, 2, 0, 0, 0, 0, 0, 0, 0}, 2), 2, false, 11},
+		{"nothing", nil, 0, false, 0},
+		{"an error packet", []byte{0xFF, 1, 2}, 0, false, 0},
+		{"half a length", []byte{0xFC, 1}, 0, false, 0},
+		{"half a text", []byte{3, 1, 2}, 0, false, 0},
+		{"a huge length", []byte{0xFE, 255, 255, 255, 255, 255, 255, 255, 255, 1}, 0, false, 0},
+	} {
+		field, isNull, n := nextField(tc.in)
+		if len(field) != tc.size || isNull != tc.isNull || n != tc.taken {
+			t.Errorf("%s: got %d bytes, NULL %v, %d taken, want %d, %v, %d", tc.name, len(field), isNull, n, tc.size, tc.isNull, tc.taken)
+		}
+	}
+}
+
+func TestHeadersOfRowsEvents(t *testing.T) {
+	t.Parallel()
+	if _, err := ParseRows(&replication.RowsEvent{Version: 2}, []byte{1, 2}); err == nil {
+		t.Error("two bytes are taken for a header")
 	}
 }

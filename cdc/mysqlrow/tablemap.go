@@ -94,7 +94,7 @@ func (m TableMap) unsigned() []bool {
 // stringMeta unpacks the parameter of a STRING column: its real type (STRING,
 // ENUM or SET) and the largest length in bytes, whose two top bits MySQL hides
 // inverted in the type.
-func stringMeta(meta uint16) (real byte, length int) {
+func stringMeta(meta uint16) (wire byte, length int) {
 	hi, lo := byte(meta>>8), int(meta&0xFF)
 	if hi == 0 {
 		return mysql.MYSQL_TYPE_STRING, lo
@@ -144,8 +144,8 @@ func wireForm(wire byte, meta uint16) (size, prefix int) {
 		}
 		return 0, int(meta)
 	case mysql.MYSQL_TYPE_STRING:
-		switch real, length := stringMeta(meta); {
-		case real == mysql.MYSQL_TYPE_ENUM || real == mysql.MYSQL_TYPE_SET:
+		switch inner, length := stringMeta(meta); {
+		case inner == mysql.MYSQL_TYPE_ENUM || inner == mysql.MYSQL_TYPE_SET:
 			return length, 0
 		case length > 255:
 			return 0, 2

@@ -68,6 +68,17 @@ type vec struct {
 	data []byte
 	ends []int32
 	zone zoneCache
+	seen Oddities
+}
+
+// Oddities counts values that were taken as something else than they are.
+type Oddities struct {
+	// ZeroDates are dates that do not exist, see ZeroDate.
+	ZeroDates int64
+	// InvalidText are texts that are not of their character set.
+	InvalidText int64
+	// OddBooleans are values of TINYINT(1) other than 0 and 1, taken as false.
+	OddBooleans int64
 }
 
 func newVec(s store, zone *time.Location) vec {
@@ -176,7 +187,7 @@ func (v *vec) finish(t columnar.DataType, rows int) arrow.Array {
 	}
 	data := array.NewData(columnar.ArrowType(t), rows, bufs, nil, len(v.nulls), 0)
 	defer data.Release()
-	*v = vec{store: v.store, zone: v.zone}
+	*v = vec{store: v.store, zone: v.zone, seen: v.seen}
 	return array.MakeFromData(data)
 }
 
