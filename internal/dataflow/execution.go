@@ -85,11 +85,7 @@ func (e *Execution) open(ctx context.Context) error {
 	}
 	for i := range e.graph.Sources {
 		n := &e.graph.Sources[i]
-		var restored []byte
-		if c := e.restore.Checkpoint; c != nil {
-			restored = c.Sources[n.UID].Data
-		}
-		if err := n.Reader.Open(ctx, restored); err != nil {
+		if err := n.Reader.Open(ctx, e.restore.source(n.UID)); err != nil {
 			return fault(ctx, n.UID, fmt.Errorf("opening: %w", err))
 		}
 	}

@@ -200,6 +200,9 @@ func (p *protocol) injectedBy(now time.Time, source int, id CheckpointID, s Sour
 		p.broken(fmt.Errorf("source %s injected barrier %d, which is not due", p.sources[source], id))
 		return
 	}
+	if len(s.Data) == 0 {
+		s.Data = nil
+	}
 	e.states[source] = &s
 	e.last = e.last && last
 	if e.injections--; e.injections > 0 {
@@ -221,7 +224,9 @@ func (p *protocol) ackedBy(now time.Time, sink, subtask int, id CheckpointID, va
 		if e.id != id {
 			continue
 		}
-		e.values[sink][subtask] = value
+		if len(value) > 0 {
+			e.values[sink][subtask] = value
+		}
 		e.acks--
 		e.rows += rows
 		e.bytes += size

@@ -51,6 +51,17 @@ func (r *Restore) nextID() CheckpointID {
 	return n
 }
 
+// source gives the stored data of a source; nil if it is fresh or stored none.
+func (r *Restore) source(uid string) json.RawMessage {
+	if r.Checkpoint == nil {
+		return nil
+	}
+	if d := r.Checkpoint.Sources[uid].Data; string(d) != "null" {
+		return d
+	}
+	return nil
+}
+
 // sink gives what Sink.Recover needs; nil for a fresh job. A sink that the
 // checkpoint does not know gets a recovery without epochs, for its dead attempts.
 func (r *Restore) sink(uid string) *SinkRecovery {
