@@ -1,0 +1,176 @@
+package lakehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"leat/internal/diag"
+	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
+)
+
+// idleEpochs is how many epochs a bucket may see no row before its writer forgets it.
+const idleEpochs = 8
+
+// bucket is the writing side of one (partition, bucket). Writer.mu guards it.
+type bucket struct {
+	part *partition
+	no   int32
+	dir  string
+	// buf takes rows; nil while the bucket has none.
+	buf *mergetree.Buffer
+	// tree is nil until the first flush reads the bucket's files.
+	tree *mergetree.Tree
+	// lastEpoch is the last epoch with rows, users counts flushes under way.
+	lastEpoch int64
+	users     int
+}
+
+// newBucket makes the bucket no of p. The caller holds w.mu.
+func (w *Writer) newBucket(p *partition, no int32) *bucket {
+	b := &bucket{part: p, no: no, lastEpoch: w.epoch}
+	w.buckets[idOf(p.row, no)] = b
+	return b
+}
+
+// openTrees reads, in one pass over the manifests, the live files of those
+// buckets of f that have no tree yet.
+func (w *Writer) openTrees(f *frozen) error {
+	w.mu.Lock()
+	missing := map[bucketID]*bucket{}
+	for i := range f.work {
+		if b := f.work[i].b; b.tree == nil {
+			missing[idOf(b.part.row, b.no)] = b
+		}
+	}
+	w.mu.Unlock()
+	if len(missing) == 0 {
+		return nil
+	}
+	for _, b := range missing {
+		dir, err := w.t.paths.BucketPath(b.part.row, b.no)
+		if err != nil {
+			return err
+		}
+		b.dir = dir
+	}
+	live, _, err := w.liveFiles(w.ctx, missing)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, b := range missing {
+		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction)
+	}
+	return nil
+}
+
+// liveFiles reads the live files of some buckets at the latest snapshot, whose id it gives. Unaware
+// append tables need none: their files are independent of each other.
+func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bucketID][]spec.DataFileMeta, int64, error) {
+	if w.layout.Append && w.t.Options.Bucket < 1 {
+		return nil, 0, nil
+	}
+	s, err := w.t.LatestSnapshot(ctx)
+	if err != nil || s == nil {
+		return nil, 0, err
+	}
+	entries, err := w.t.manifests.Live(ctx, s)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading table %s: %w", w.t.Path, err)
+	}
+	live := map[bucketID][]spec.DataFileMeta{}
+	for i := range entries {
+		e := &entries[i]
+		id := idOf(e.Partition, e.Bucket)
+		if of[id] == nil {
+			continue
+		}
+		if e.TotalBuckets > 0 && e.TotalBuckets != w.totalBuckets() {
+			return nil, 0, &diag.Error{
+				Domain: diag.User, Code: diag.CodeLakeShape, Table: w.t.Path, Option: spec.OptionBucket,
+				Msg:  fmt.Sprintf("a partition was written with %d buckets, the table has %d now", e.TotalBuckets, w.totalBuckets()),
+				Hint: "set the option back, or rewrite the partition with INSERT OVERWRITE",
+			}
+		}
+		live[id] = append(live[id], e.File)
+	}
+	return live, s.ID, nil
+}
+
+// Committed says what became of epoch id: the snapshots its commit made, if
+// any, and whether its compactions were left out because of a conflict. Where
+// somebody else committed in between, or a compaction was dropped, the trees
+// are read again and sequence numbers go on above everything live.
+func (w *Writer) Committed(ctx context.Context, id int64, snapshots []int64, compactDropped bool) error {
+	w.mu.Lock()
+	for _, b := range w.buckets {
+		if b.tree != nil {
+			b.tree.Committed(id)
+		}
+	}
+	reload := compactDropped
+	for _, s := range snapshots {
+		reload = reload || (s != w.snapshot+1 && s > w.snapshot)
+		w.snapshot = max(w.snapshot, s)
+	}
+	open := map[bucketID]*bucket{}
+	if reload {
+		for bid, b := range w.buckets {
+			if b.tree != nil {
+				open[bid] = b
+			}
+		}
+	}
+	w.mu.Unlock()
+	if len(open) == 0 {
+		return nil
+	}
+	live, latest, err := w.liveFiles(ctx, open)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for bid, b := range open {
+		b.tree.Reload(live[bid])
+	}
+	w.snapshot = max(w.snapshot, latest)
+	return nil
+}
+
+// compact does unit on bucket b in the background.
+func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
+	var change *mergetree.Change
+	err := run(w.ctx, w.cfg.Pool.compact, func() error {
+		var err error
+		change, err = mergetree.Compact(w.ctx, w.layout, w.order, unit, w.files(b, w.t.Options.DataPrefix), w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, true))
+		return err
+	})
+	w.mu.Lock()
+	ok := b.tree.Finish(change)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		w.fail(fmt.Errorf("compacting table %s: %w", w.t.Path, err))
+	}
+	close(w.compacted)
+	w.compacted = make(chan struct{})
+	w.mu.Unlock()
+	if !ok && change != nil {
+		w.removeChange(context.WithoutCancel(w.ctx), b, change)
+	}
+}
+
+// removeChange removes the new files of a compaction that no message names.
+func (w *Writer) removeChange(ctx context.Context, b *bucket, c *mergetree.Change) {
+	old := map[string]bool{}
+	for i := range c.Before {
+		old[c.Before[i].FileName] = true
+	}
+	for i := range c.After {
+		if !old[c.After[i].FileName] {
+			w.remove(ctx, b, c.After[i:i+1])
+		}
+	}
+}

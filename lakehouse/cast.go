@@ -1,0 +1,72 @@
+package lakehouse
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"leat/internal/columnar"
+)
+
+// castable reports whether values of an old column type can be read as a new
+// one: wider integers, DOUBLE for FLOAT, longer texts and bytes.
+func castable(from, to columnar.DataType) bool {
+	switch {
+	case from.IsInteger() && to.IsInteger():
+		return from.Kind <= to.Kind
+	case from.Kind == columnar.Float && to.Kind == columnar.Double:
+		return true
+	case from.IsText() && to.IsText(), from.IsBytes() && to.IsBytes():
+		return from.Length <= to.Length
+	default:
+		return false
+	}
+}
+
+// castArray converts a to the form of type to; castable holds.
+func castArray(a arrow.Array, to columnar.DataType) (arrow.Array, error) {
+	want := columnar.ArrowType(to)
+	if arrow.TypeEqual(a.DataType(), want) {
+		a.Retain()
+		return a, nil
+	}
+	b := array.NewBuilder(memory.DefaultAllocator, want)
+	defer b.Release()
+	b.Reserve(a.Len())
+	for i := range a.Len() {
+		if a.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		switch b := b.(type) {
+		case *array.Int16Builder:
+			b.Append(int16(integerAt(a, i)))
+		case *array.Int32Builder:
+			b.Append(int32(integerAt(a, i)))
+		case *array.Int64Builder:
+			b.Append(integerAt(a, i))
+		case *array.Float64Builder:
+			b.Append(float64(a.(*array.Float32).Value(i)))
+		default:
+			return nil, fmt.Errorf("casting %s to %s: no rule", a.DataType(), to)
+		}
+	}
+	return b.NewArray(), nil
+}
+
+func integerAt(a arrow.Array, i int) int64 {
+	switch a := a.(type) {
+	case *array.Int8:
+		return int64(a.Value(i))
+	case *array.Int16:
+		return int64(a.Value(i))
+	case *array.Int32:
+		return int64(a.Value(i))
+	case *array.Int64:
+		return a.Value(i)
+	default:
+		return 0
+	}
+}

@@ -1,0 +1,21 @@
+// Package lakehouse opens tables of the Paimon format for writing and reading.
+//
+// A Table is one schema over one directory. Its Writer takes change batches,
+// routes rows to (partition, bucket) and, at every Prepare, freezes what it
+// holds: the epoch's files are encoded beside the next epoch and come out of
+// Prepared.Wait as commit messages. Publishing them as a snapshot is
+// lakehouse/commit's work; its outcome comes back through Writer.Committed.
+// Scan reads a snapshot, merged; ReadChangelog the changes of one.
+//
+// What is not here: the merge tree of one bucket (mergetree), file formats
+// (format), structures and codecs (spec), snapshots' commit (commit) and
+// expiration (maintain).
+//
+// Invariants: no row is copied before it is encoded; one memory budget counts
+// batches, buffers and frozen epochs of all writers; a file named in a
+// prepared message is never removed by a Writer; a compaction's result rides
+// in the message of a later epoch than its inputs.
+//
+// Start with table.go, then write.go (routing), prepare.go (epochs), bucket.go
+// (levels and compaction) and scan.go.
+package lakehouse

@@ -1,0 +1,210 @@
+package mergetree
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"leat/internal/columnar"
+)
+
+// rowRef names a row of one of several batches.
+type rowRef struct{ batch, row uint32 }
+
+// gatherer collects rows of several batches into one array of a column. bind
+// takes the column's array in every batch; the array that gather gives is valid
+// until the next gather unless the gatherer was made for keeping.
+type gatherer interface {
+	bind(arrs []arrow.Array)
+	gather(refs []rowRef) arrow.Array
+}
+
+// newGatherer picks the gatherer of a type. keep makes every array its own memory.
+func newGatherer(t columnar.DataType, keep bool) (gatherer, error) {
+	base := gatherBase{typ: columnar.ArrowType(t), keep: keep}
+	switch t.Kind {
+	case columnar.Boolean:
+		return &gatherBools{gatherBase: base}, nil
+	case columnar.TinyInt:
+		return newGatherFixed(base, arrow.Int8Traits.CastFromBytes, 1), nil
+	case columnar.SmallInt:
+		return newGatherFixed(base, arrow.Int16Traits.CastFromBytes, 2), nil
+	case columnar.Int, columnar.Date, columnar.Time, columnar.Float:
+		return newGatherFixed(base, arrow.Int32Traits.CastFromBytes, 4), nil
+	case columnar.BigInt, columnar.Timestamp, columnar.TimestampLTZ, columnar.Double:
+		return newGatherFixed(base, arrow.Int64Traits.CastFromBytes, 8), nil
+	case columnar.Decimal:
+		return newGatherFixed[decimal128.Num](base, arrow.Decimal128Traits.CastFromBytes, 16), nil
+	case columnar.Char, columnar.VarChar, columnar.Binary, columnar.VarBinary:
+		return &gatherTexts{gatherBase: base}, nil
+	default:
+		return nil, fmt.Errorf("columns of type %s cannot be merged yet", t)
+	}
+}
+
+// gatherBase handles the null bitmap.
+type gatherBase struct {
+	typ  arrow.DataType
+	keep bool
+	// valid[b] is the bitmap of batch b, nil without nulls; offs its first bit.
+	valid    [][]byte
+	offs     []int
+	hasNulls bool
+	bits     []byte
+}
+
+func (g *gatherBase) bindNulls(arrs []arrow.Array) {
+	g.valid, g.offs, g.hasNulls = g.valid[:0], g.offs[:0], false
+	for _, a := range arrs {
+		var bits []byte
+		if a.NullN() > 0 {
+			bits, g.hasNulls = a.NullBitmapBytes(), true
+		}
+		g.valid, g.offs = append(g.valid, bits), append(g.offs, a.Data().Offset())
+	}
+}
+
+// gatherNulls gives the bitmap of refs, nil without nulls.
+func (g *gatherBase) gatherNulls(refs []rowRef) (bits *memory.Buffer, nulls int) {
+	if !g.hasNulls {
+		return nil, 0
+	}
+	b := scratch(&g.bits, int(bitutil.BytesForBits(int64(len(refs)))), g.keep)
+	for i := range b {
+		b[i] = 0xff
+	}
+	for i, r := range refs {
+		if v := g.valid[r.batch]; v != nil && !bitutil.BitIsSet(v, g.offs[r.batch]+int(r.row)) {
+			bitutil.ClearBit(b, i)
+			nulls++
+		}
+	}
+	if nulls == 0 {
+		return nil, 0
+	}
+	return memory.NewBufferBytes(b), nulls
+}
+
+// scratch gives n elements, from the reused slice s or new ones.
+func scratch[T any](s *[]T, n int, fresh bool) []T {
+	if fresh || cap(*s) < n {
+		*s = make([]T, n)
+	}
+	return (*s)[:n]
+}
+
+func (g *gatherBase) array(n, nulls int, bufs ...*memory.Buffer) arrow.Array {
+	data := array.NewData(g.typ, n, bufs, nil, nulls, 0)
+	defer data.Release()
+	return array.MakeFromData(data)
+}
+
+type gatherFixed[T any] struct {
+	gatherBase
+	cast  func([]byte) []T
+	width int
+	srcs  [][]T
+	out   []byte
+}
+
+func newGatherFixed[T any](base gatherBase, cast func([]byte) []T, width int) *gatherFixed[T] {
+	return &gatherFixed[T]{gatherBase: base, cast: cast, width: width}
+}
+
+func (g *gatherFixed[T]) bind(arrs []arrow.Array) {
+	g.bindNulls(arrs)
+	g.srcs = g.srcs[:0]
+	for _, a := range arrs {
+		var vals []T
+		if buf := a.Data().Buffers()[1]; buf != nil && a.Len() > 0 {
+			off := a.Data().Offset() * g.width
+			vals = g.cast(buf.Bytes()[off : off+a.Len()*g.width])
+		}
+		g.srcs = append(g.srcs, vals)
+	}
+}
+
+func (g *gatherFixed[T]) gather(refs []rowRef) arrow.Array {
+	b := scratch(&g.out, len(refs)*g.width, g.keep)
+	out, srcs := g.cast(b), g.srcs
+	for i, r := range refs {
+		out[i] = srcs[r.batch][r.row]
+	}
+	bits, nulls := g.gatherNulls(refs)
+	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(b))
+}
+
+type gatherBools struct {
+	gatherBase
+	srcs []*array.Boolean
+	out  []byte
+}
+
+func (g *gatherBools) bind(arrs []arrow.Array) {
+	g.bindNulls(arrs)
+	g.srcs = g.srcs[:0]
+	for _, a := range arrs {
+		g.srcs = append(g.srcs, a.(*array.Boolean))
+	}
+}
+
+func (g *gatherBools) gather(refs []rowRef) arrow.Array {
+	b := scratch(&g.out, int(bitutil.BytesForBits(int64(len(refs)))), g.keep)
+	clear(b)
+	for i, r := range refs {
+		if g.srcs[r.batch].Value(int(r.row)) {
+			bitutil.SetBit(b, i)
+		}
+	}
+	bits, nulls := g.gatherNulls(refs)
+	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(b))
+}
+
+// gatherTexts handles utf8 and binary, which have the same layout.
+type gatherTexts struct {
+	gatherBase
+	starts [][]int32
+	srcs   [][]byte
+	offs32 []int32
+	out    []byte
+}
+
+func (g *gatherTexts) bind(arrs []arrow.Array) {
+	g.bindNulls(arrs)
+	g.starts, g.srcs = g.starts[:0], g.srcs[:0]
+	for _, a := range arrs {
+		var vals []byte
+		if buf := a.Data().Buffers()[2]; buf != nil {
+			vals = buf.Bytes()
+		}
+		var offsets []int32
+		switch v := a.(type) {
+		case *array.String:
+			offsets = v.ValueOffsets()
+		case *array.Binary:
+			offsets = v.ValueOffsets()
+		}
+		g.starts, g.srcs = append(g.starts, offsets), append(g.srcs, vals)
+	}
+}
+
+func (g *gatherTexts) gather(refs []rowRef) arrow.Array {
+	offs := scratch(&g.offs32, len(refs)+1, g.keep)
+	offs[0] = 0
+	if g.keep {
+		g.out = nil
+	}
+	out := g.out[:0]
+	for i, r := range refs {
+		starts := g.starts[r.batch]
+		out = append(out, g.srcs[r.batch][starts[r.row]:starts[r.row+1]]...)
+		offs[i+1] = int32(len(out))
+	}
+	g.out = out
+	bits, nulls := g.gatherNulls(refs)
+	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offs)), memory.NewBufferBytes(out))
+}

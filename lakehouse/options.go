@@ -1,0 +1,151 @@
+package lakehouse
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"leat/configs"
+	"leat/internal/diag"
+	"leat/lakehouse/format"
+	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
+)
+
+// The changelog producers that a Writer knows.
+const (
+	ChangelogNone  = "none"
+	ChangelogInput = "input"
+)
+
+// Options are the options of a table that reading and writing look at, parsed.
+// Options that are not here have no effect on either.
+type Options struct {
+	// Bucket is 'bucket': n ≥ 1 fixed, -1 unaware (append tables) or dynamic.
+	Bucket int
+	// ChangelogProducer is 'changelog-producer'.
+	ChangelogProducer string
+	MergeEngine       string
+	WriteOnly         bool
+	IgnoreDelete      bool
+	// IgnoreUpdateBefore drops -U rows.
+	IgnoreUpdateBefore bool
+	// TargetFileSize is the size in bytes at which files are rolled.
+	TargetFileSize int64
+	DataPrefix     string
+	ChangelogFiles string
+	// DataDirectory is 'data-file.path-directory', "" for the table's own directory.
+	DataDirectory string
+	ThinMode      bool
+	Parquet       format.Options
+	Compaction    mergetree.UniversalOptions
+	// CompactMinFiles is 'compaction.min.file-num' of append tables.
+	CompactMinFiles int
+	StatsDense      bool
+	StatsMode       spec.StatsMode
+	ChangelogStats  spec.StatsMode
+	// StatsColumns are the modes of single columns; KeepFirstStats limits statistics to a prefix, -1 for all.
+	StatsColumns   map[string]spec.StatsMode
+	KeepFirstStats int
+}
+
+// optionReader parses values and remembers the first that cannot be.
+type optionReader struct {
+	table string
+	raw   map[string]string
+	err   error
+}
+
+func read[T any](r *optionReader, key string, def T, parse func(string) (T, error)) T {
+	text, ok := r.raw[key]
+	if !ok {
+		return def
+	}
+	v, err := parse(strings.TrimSpace(text))
+	if err != nil && r.err == nil {
+		r.err = &diag.Error{
+			Domain: diag.User, Code: diag.CodeBadOption, Table: r.table, Option: key,
+			Msg: fmt.Sprintf("'%s' is not a value it can have", text), Cause: err,
+			Hint: "set the option to a valid value with ALTER TABLE … SET",
+		}
+	}
+	return v
+}
+
+func readText(r *optionReader, key, def string) string {
+	return read(r, key, def, func(s string) (string, error) { return s, nil })
+}
+
+func readInt(r *optionReader, key string, def int) int {
+	return int(read(r, key, int64(def), configs.ParseInt))
+}
+
+func readBool(r *optionReader, key string, def bool) bool {
+	return read(r, key, def, configs.ParseBool)
+}
+
+// parseOptions reads the options of s; table is for error text.
+func parseOptions(table string, s *spec.TableSchema) (Options, error) {
+	r := &optionReader{table: table, raw: s.Options}
+	trigger := readInt(r, "num-sorted-run.compaction-trigger", 5)
+	target := int64(128 << 20)
+	if len(s.PrimaryKeys) == 0 {
+		target = 256 << 20
+	}
+	o := Options{
+		Bucket:             readInt(r, spec.OptionBucket, -1),
+		ChangelogProducer:  strings.ToLower(readText(r, "changelog-producer", ChangelogNone)),
+		MergeEngine:        strings.ToLower(readText(r, "merge-engine", "deduplicate")),
+		WriteOnly:          readBool(r, "write-only", false) || readBool(r, "write.compaction-skip", false),
+		IgnoreDelete:       readBool(r, "ignore-delete", false),
+		IgnoreUpdateBefore: readBool(r, "ignore-update-before", false),
+		TargetFileSize:     read(r, "target-file-size", target, configs.ParseSize),
+		DataPrefix:         readText(r, "data-file.prefix", spec.DataPrefix),
+		ChangelogFiles:     readText(r, "changelog-file.prefix", spec.ChangelogPrefix),
+		DataDirectory:      readText(r, "data-file.path-directory", ""),
+		ThinMode:           readBool(r, "data-file.thin-mode", false),
+		Parquet: format.Options{
+			Compression: readText(r, "file.compression", "zstd"),
+			ZstdLevel:   readInt(r, "file.compression.zstd-level", format.DefaultZstdLevel),
+			BlockSize:   read(r, "file.block-size", format.DefaultBlockSize, configs.ParseSize),
+			PageSize:    read(r, "parquet.page.size", format.DefaultPageSize, configs.ParseSize),
+		},
+		Compaction: mergetree.UniversalOptions{
+			Trigger:       trigger,
+			StopTrigger:   readInt(r, "num-sorted-run.stop-trigger", trigger+3),
+			Levels:        readInt(r, "num-levels", trigger+1),
+			MaxSizeAmp:    readInt(r, "compaction.max-size-amplification-percent", 200),
+			SizeRatio:     readInt(r, "compaction.size-ratio", 1),
+			FullInterval:  read(r, "compaction.optimization-interval", time.Duration(0), configs.ParseDuration),
+			SizeThreshold: read(r, "compaction.total-size-threshold", 0, configs.ParseSize),
+		},
+		CompactMinFiles: readInt(r, "compaction.min.file-num", 5),
+		StatsDense:      readBool(r, "metadata.stats-dense-store", true),
+		StatsMode:       read(r, "metadata.stats-mode", spec.DefaultStatsMode, spec.ParseStatsMode),
+		KeepFirstStats:  readInt(r, "metadata.stats-keep-first-n-columns", -1),
+		StatsColumns:    map[string]spec.StatsMode{},
+	}
+	o.ChangelogStats = read(r, "changelog-file.stats-mode", o.StatsMode, spec.ParseStatsMode)
+	for i := range s.Fields {
+		key := "fields." + s.Fields[i].Name + ".stats-mode"
+		if _, ok := s.Options[key]; ok {
+			o.StatsColumns[s.Fields[i].Name] = read(r, key, o.StatsMode, spec.ParseStatsMode)
+		}
+	}
+	return o, r.err
+}
+
+// columnModes gives the statistics mode of every column of s.
+func (o *Options) columnModes(s *spec.TableSchema, base spec.StatsMode) []spec.StatsMode {
+	modes := make([]spec.StatsMode, len(s.Fields))
+	for i, f := range s.Fields {
+		modes[i] = base
+		if m, ok := o.StatsColumns[f.Name]; ok {
+			modes[i] = m
+		}
+		if f.Type.IsNested() || (o.KeepFirstStats >= 0 && i >= o.KeepFirstStats) {
+			modes[i] = spec.StatsMode{}
+		}
+	}
+	return modes
+}

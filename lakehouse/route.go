@@ -1,0 +1,272 @@
+package lakehouse
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
+)
+
+// partition is one partition that rows go to; buckets are made when first used.
+type partition struct {
+	row     spec.BinaryRow
+	buckets []*bucket
+}
+
+// router finds the bucket of each row. Consecutive rows often share the
+// partition: the last one is compared first.
+type router struct {
+	t      *Table
+	layout *mergetree.Layout
+	// codec is nil for append tables.
+	codec   *mergetree.KeyCodec
+	part    *spec.RowEncoder
+	bucket  *spec.RowEncoder
+	total   int // buckets a partition has; 1 for unaware append tables
+	input   bool
+	noMinus bool // -D and -U are dropped
+	noUB    bool // -U is dropped
+	append  bool
+
+	parts map[string]*partition
+	last  *partition
+
+	batch *columnar.Batch
+	n     uint32
+	nos   []int32
+	short []uint64
+	// offs and arena hold the byte forms of the batch's keys where they are not short.
+	offs  []int
+	arena []byte
+	keys  []arrow.Array
+}
+
+func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
+	r := &router{
+		t: t, layout: l, total: max(1, t.Options.Bucket), append: l.Append, parts: map[string]*partition{},
+		input: t.Options.ChangelogProducer == ChangelogInput, noMinus: t.Options.IgnoreDelete, noUB: t.Options.IgnoreUpdateBefore,
+	}
+	var err error
+	if !l.Append {
+		if r.codec, err = l.Codec(); err != nil {
+			return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
+		}
+	}
+	if keys := t.Schema.PartitionKeys; len(keys) > 0 {
+		if r.part, err = spec.NewRowEncoder(l.Columns, t.Schema.Indexes(keys)); err != nil {
+			return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
+		}
+	}
+	if r.total > 1 {
+		if r.bucket, err = spec.NewRowEncoder(l.Columns, t.Schema.Indexes(t.Schema.BucketKeys())); err != nil {
+			return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
+		}
+	}
+	return r, nil
+}
+
+// check refuses batches that are not of the table's shape.
+func (r *router) check(b *columnar.Batch) error {
+	fields := r.layout.Columns.Fields
+	if len(b.Cols) != len(fields) {
+		return fmt.Errorf("writing table %s: %d columns given, the table has %d", r.t.Path, len(b.Cols), len(fields))
+	}
+	for i, f := range fields {
+		if !f.Type.Nullable && b.Cols[i].NullN() > 0 {
+			return &diag.Error{
+				Domain: diag.User, Code: diag.CodeNullability, Table: r.t.Path,
+				Msg:  fmt.Sprintf("a row has no value for column %s, which is NOT NULL", f.Name),
+				Hint: "make the column nullable, or give it a value with COALESCE",
+			}
+		}
+		if want := columnar.ArrowType(f.Type); !arrow.TypeEqual(want, b.Cols[i].DataType()) {
+			return fmt.Errorf("writing table %s: column %s is of type %s, want %s", r.t.Path, f.Name, b.Cols[i].DataType(), want)
+		}
+	}
+	return nil
+}
+
+// route hands the rows of b, batch number n, to the buffers of their buckets.
+// It gives the memory that takes besides the batch.
+func (r *router) route(w *Writer, b *columnar.Batch, n uint32) (int64, error) {
+	rows := b.Rows()
+	r.bind(b, n)
+	defer r.unbind()
+	extra := int64(rows)*24 + int64(len(r.arena))
+	if r.append {
+		return extra, r.routeAppend(w, b)
+	}
+	if b.Kinds == nil {
+		for i := range rows {
+			r.add(r.place(w, i), i, columnar.Insert, false)
+		}
+		return extra, nil
+	}
+	for i := 0; i < rows; i++ {
+		kind := b.Kinds[i]
+		if kind == columnar.UpdateBefore && i+1 < rows && b.Kinds[i+1] == columnar.UpdateAfter {
+			r.update(w, i)
+			i++
+			continue
+		}
+		if (r.noMinus && kind.Retracts()) || (r.noUB && kind == columnar.UpdateBefore) {
+			continue
+		}
+		r.add(r.place(w, i), i, kind, false)
+	}
+	return extra, nil
+}
+
+// update routes the pair of rows i (-U) and i+1 (+U). Within one place the old
+// row only matters to the changelog. A row that moves to another place leaves
+// the old one with -D before it enters the new one with +I.
+func (r *router) update(w *Writer, i int) {
+	old, now := r.place(w, i), r.place(w, i+1)
+	if old == now && r.sameKey(i, i+1) {
+		switch {
+		case r.noMinus || r.noUB:
+		case r.input:
+			r.add(old, i, columnar.UpdateBefore, true)
+		default:
+			old.buf.Skip()
+		}
+		r.add(now, i+1, columnar.UpdateAfter, false)
+		return
+	}
+	if !r.noMinus {
+		r.add(old, i, columnar.Delete, false)
+	}
+	r.add(now, i+1, columnar.Insert, false)
+}
+
+func (r *router) routeAppend(w *Writer, b *columnar.Batch) error {
+	for i := range b.Rows() {
+		switch k := b.Kind(i); {
+		case k == columnar.Insert:
+		case k.Retracts() && r.noMinus:
+			continue
+		default:
+			return &diag.Error{
+				Domain: diag.User, Code: diag.CodeNoPrimaryKey, Table: r.t.Path, Msg: fmt.Sprintf("an append table cannot take updates and deletes (%s)", k),
+				Hint: "give the table a primary key, or read only inserts from the source",
+			}
+		}
+		r.place(w, i).buf.Add(0, nil, r.n, uint32(i), columnar.Insert, false)
+	}
+	return nil
+}
+
+func (r *router) bind(b *columnar.Batch, n uint32) {
+	rows := b.Rows()
+	r.batch, r.n = b, n
+	if r.bucket != nil {
+		if cap(r.nos) < rows {
+			r.nos = make([]int32, rows)
+		}
+		r.nos = r.nos[:rows]
+		r.bucket.Buckets(b, r.total, r.nos)
+	}
+	r.arena = r.arena[:0]
+	if r.codec == nil {
+		return
+	}
+	r.keys = r.keys[:0]
+	for _, k := range r.layout.Keys {
+		r.keys = append(r.keys, b.Cols[k])
+	}
+	r.codec.Bind(r.keys)
+	if r.codec.Short {
+		if cap(r.short) < rows {
+			r.short = make([]uint64, rows)
+		}
+		r.short = r.short[:rows]
+		r.codec.Shorts(r.short)
+		return
+	}
+	r.offs = append(r.offs[:0], 0)
+	for i := range rows {
+		r.arena = r.codec.Append(r.arena, i)
+		r.offs = append(r.offs, len(r.arena))
+	}
+}
+
+func (r *router) unbind() {
+	r.batch = nil
+	if r.part != nil {
+		r.part.Unbind()
+	}
+	if r.bucket != nil {
+		r.bucket.Unbind()
+	}
+}
+
+func (r *router) sameKey(i, j int) bool {
+	if r.codec.Short {
+		return r.short[i] == r.short[j]
+	}
+	return bytes.Equal(r.keyBytes(i), r.keyBytes(j))
+}
+
+func (r *router) keyBytes(i int) []byte { return r.arena[r.offs[i]:r.offs[i+1]] }
+
+func (r *router) add(b *bucket, i int, kind columnar.RowKind, logOnly bool) {
+	if r.codec.Short {
+		b.buf.Add(r.short[i], nil, r.n, uint32(i), kind, logOnly)
+		return
+	}
+	b.buf.Add(0, r.keyBytes(i), r.n, uint32(i), kind, logOnly)
+}
+
+// place gives the bucket of row i, ready to take it.
+func (r *router) place(w *Writer, i int) *bucket {
+	p := r.last
+	switch {
+	case r.part != nil:
+		row := r.part.Encode(r.batch, i)
+		if p == nil || !bytes.Equal(p.row.Data, row.Data) {
+			if p = r.parts[string(row.Data)]; p == nil {
+				p = &partition{row: row.Clone(), buckets: make([]*bucket, r.total)}
+				r.parts[string(p.row.Data)] = p
+			}
+			r.last = p
+		}
+	case p == nil:
+		p = &partition{row: spec.EmptyRow(), buckets: make([]*bucket, r.total)}
+		r.last = p
+		r.parts[string(p.row.Data)] = p
+	}
+	no := int32(0)
+	if r.bucket != nil {
+		no = r.nos[i]
+	}
+	b := p.buckets[no]
+	if b == nil {
+		b = w.newBucket(p, no)
+		p.buckets[no] = b
+	}
+	if b.buf == nil {
+		b.buf = mergetree.NewBuffer(r.codec)
+		w.touched = append(w.touched, b)
+	}
+	return b
+}
+
+// forget drops an idle bucket.
+func (r *router) forget(b *bucket) {
+	p := b.part
+	p.buckets[b.no] = nil
+	for _, o := range p.buckets {
+		if o != nil {
+			return
+		}
+	}
+	delete(r.parts, string(p.row.Data))
+	if r.last == p {
+		r.last = nil
+	}
+}

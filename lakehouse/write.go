@@ -1,0 +1,297 @@
+package lakehouse
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
+)
+
+// WriteConfig is what a Writer gets from the job.
+type WriteConfig struct {
+	// Attempt is the uuid in all names of files that this writer makes.
+	Attempt string
+	// User is the commit user, for messages.
+	User string
+	// Budget and Pool are shared by all writers of a process.
+	Budget *MemoryBudget
+	Pool   *WorkPool
+	Log    *slog.Logger
+}
+
+// Writer turns change batches into data files of one table. Write, Prepare and
+// Committed are called by one goroutine at a time each; Committed may run
+// beside the others.
+type Writer struct {
+	t      *Table
+	cfg    WriteConfig
+	log    *slog.Logger
+	layout *mergetree.Layout
+	order  *mergetree.KeyOrder
+	router *router
+	names  atomic.Int64
+
+	// openBytes is guarded by cfg.Budget.
+	openBytes int64
+
+	ctx    context.Context //nolint:containedctx // ends the work in the background when the writer is closed
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	buckets map[bucketID]*bucket
+	// batches and touched are the rows not frozen yet and the buckets they are in.
+	batches []*columnar.Batch
+	touched []*bucket
+	// chunks were frozen since the last Prepare; lastChunk and lastPrepared order the work in the background.
+	chunks       []*frozen
+	lastChunk    *frozen
+	lastPrepared *Prepared
+	// epoch counts calls of Prepare, to find idle buckets.
+	epoch int64
+	// snapshot is the newest snapshot known to be in the trees.
+	snapshot int64
+	// compacted is closed and renewed whenever a compaction ends.
+	compacted chan struct{}
+	err       error
+	closed    bool
+}
+
+// NewWriter opens t for writing; it fails for tables whose options leat cannot
+// honour when writing. The latest snapshot is read, no file is made yet.
+func (t *Table) NewWriter(ctx context.Context, cfg WriteConfig) (*Writer, error) {
+	if err := t.checkWritable(); err != nil {
+		return nil, err
+	}
+	if cfg.Budget == nil {
+		cfg.Budget = NewMemoryBudget(0)
+	}
+	if cfg.Pool == nil {
+		cfg.Pool = NewWorkPool(1)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	layout, err := t.layout()
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRouter(t, layout)
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.LatestSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{
+		t: t, cfg: cfg, log: cfg.Log.With("table", t.Path), layout: layout, router: r,
+		order: mergetree.NewKeyOrder(layout.KeyTypes()), buckets: map[bucketID]*bucket{}, compacted: make(chan struct{}),
+	}
+	if s != nil {
+		w.snapshot = s.ID
+	}
+	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	cfg.Budget.register(w)
+	return w, nil
+}
+
+func (t *Table) checkWritable() error {
+	refuse := func(option, msg, hint string) error {
+		return &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option, Msg: msg, Hint: hint}
+	}
+	o := &t.Options
+	if f := t.Schema.Options[spec.OptionFileFormat]; f != "" && f != "parquet" {
+		return refuse(spec.OptionFileFormat, fmt.Sprintf("leat writes parquet files, not %s", f), "set 'file.format' = 'parquet'; files of other formats in the table stay readable to engines that know them")
+	}
+	if len(t.Schema.PrimaryKeys) == 0 {
+		if o.Bucket == 0 || o.Bucket < -1 {
+			return refuse(spec.OptionBucket, fmt.Sprintf("%d is not possible for an append table", o.Bucket), "use -1, or a positive number with 'bucket-key'")
+		}
+		return nil
+	}
+	switch {
+	case o.Bucket < 1:
+		return refuse(spec.OptionBucket, fmt.Sprintf("leat writes primary-key tables with a fixed number of buckets, not %d", o.Bucket), "create the table with 'bucket' = '<positive number>'")
+	case o.MergeEngine != "deduplicate":
+		return refuse("merge-engine", fmt.Sprintf("leat cannot write with merge engine %s", o.MergeEngine), "use 'merge-engine' = 'deduplicate'")
+	case o.ChangelogProducer != ChangelogNone && o.ChangelogProducer != ChangelogInput:
+		return refuse("changelog-producer", fmt.Sprintf("leat cannot produce a %s changelog", o.ChangelogProducer), "use none or input")
+	}
+	for _, key := range []string{"sequence.field", "rowkind.field", "deletion-vectors.enabled", "record-level.expire-time", "bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
+		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
+			return refuse(key, "leat cannot honour it when writing", "write this table with an engine that can, or create a table without the option")
+		}
+	}
+	return nil
+}
+
+// layout compiles the file layout of the table's latest schema.
+func (t *Table) layout() (*mergetree.Layout, error) {
+	var l *mergetree.Layout
+	var err error
+	if len(t.Schema.PrimaryKeys) == 0 {
+		l, err = mergetree.NewAppendLayout(t.Schema)
+	} else {
+		l, err = mergetree.NewLayout(t.Schema, t.Options.ThinMode)
+	}
+	if err != nil {
+		return nil, &diag.Error{
+			Domain: diag.User, Code: diag.CodeTableShape, Table: t.Path, Msg: "leat cannot read or write this table", Cause: err,
+			Hint: "use columns of other types, or leave the column out",
+		}
+	}
+	l.Stats = t.Options.columnModes(t.Schema, t.Options.StatsMode)
+	l.ChangelogStats = t.Options.columnModes(t.Schema, t.Options.ChangelogStats)
+	l.Dense = t.Options.StatsDense
+	return l, nil
+}
+
+// Write takes the rows of b, which it owns from now on. The columns are those
+// of the table, in order. It blocks while the memory budget is used up by
+// epochs on their way to files, or while a bucket waits for its compaction.
+func (w *Writer) Write(ctx context.Context, b *columnar.Batch) error {
+	if err := w.awaitCompaction(ctx); err != nil {
+		b.Release()
+		return err
+	}
+	n, err := w.take(b)
+	if err != nil {
+		return err
+	}
+	w.cfg.Budget.grow(w, n)
+	for v := w.cfg.Budget.largest(); v != nil; v = w.cfg.Budget.largest() {
+		if !v.flushEarly() {
+			break
+		}
+	}
+	return w.cfg.Budget.wait(ctx)
+}
+
+// take routes the rows of b and gives the memory they hold.
+func (w *Writer) take(b *columnar.Batch) (int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usable(); err != nil {
+		b.Release()
+		return 0, err
+	}
+	if b.Rows() == 0 {
+		b.Release()
+		return 0, nil
+	}
+	if err := w.router.check(b); err != nil {
+		b.Release()
+		return 0, err
+	}
+	n := uint32(len(w.batches))
+	w.batches = append(w.batches, b)
+	extra, err := w.router.route(w, b, n)
+	return b.Bytes() + extra, err
+}
+
+// flushEarly freezes what the buffers hold, to level-0 files of the same epoch.
+func (w *Writer) flushEarly() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.freeze() != nil
+}
+
+func (w *Writer) usable() error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.closed:
+		return fmt.Errorf("writing table %s: the writer is closed", w.t.Path)
+	default:
+		return nil
+	}
+}
+
+// fail keeps the first error of the background; every later call gives it.
+func (w *Writer) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// awaitCompaction blocks while a bucket has more runs than its stop trigger
+// allows and a compaction is at work on it.
+func (w *Writer) awaitCompaction(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		stalled, compacted := false, w.compacted
+		if w.err == nil {
+			for _, b := range w.buckets {
+				if b.tree != nil && b.tree.Stalled() {
+					stalled = true
+					break
+				}
+			}
+		}
+		w.mu.Unlock()
+		if !stalled {
+			return nil
+		}
+		select {
+		case <-compacted:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// files says where files of bucket b go.
+func (w *Writer) files(b *bucket, prefix string) mergetree.Files {
+	return mergetree.Files{
+		FS: w.t.FS, Dir: b.dir, Prefix: prefix, Attempt: w.cfg.Attempt, Counter: &w.names,
+		Format: w.t.Options.Parquet, TargetSize: w.t.Options.TargetFileSize,
+	}
+}
+
+// Close ends the writer and waits for its background work. Rows that were not
+// prepared are dropped; their files, and a compaction's that no message names, are removed.
+func (w *Writer) Close(ctx context.Context) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return nil
+	}
+	w.closed = true
+	w.freeze()
+	loose := w.chunks
+	w.chunks = nil
+	w.mu.Unlock()
+	w.cancel()
+	w.wg.Wait()
+	w.cfg.Budget.unregister(w)
+	for _, c := range loose {
+		for i := range c.work {
+			w.remove(ctx, c.work[i].b, c.work[i].res.Files)
+			w.remove(ctx, c.work[i].b, c.work[i].res.Changelog)
+		}
+	}
+	for _, b := range w.buckets {
+		if b.tree != nil {
+			if c := b.tree.TakePending(); c != nil {
+				w.removeChange(ctx, b, c)
+			}
+		}
+	}
+	return nil
+}
+
+// remove deletes files that no message names; trouble is logged, the files are orphans then.
+func (w *Writer) remove(ctx context.Context, b *bucket, files []spec.DataFileMeta) {
+	for i := range files {
+		if err := w.t.FS.Remove(ctx, w.t.FS.Join(b.dir, files[i].FileName)); err != nil {
+			w.log.Warn("data file left behind", "file", files[i].FileName, "error", err)
+		}
+	}
+}
