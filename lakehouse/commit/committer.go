@@ -1,0 +1,381 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/fileio"
+	"leat/lakehouse/spec"
+)
+
+// Committer publishes the snapshots of one table for one commit user. Its
+// methods may be called by several goroutines; commits happen one at a time.
+type Committer struct {
+	fs        fileio.FS
+	table     string
+	opt       Options
+	log       *slog.Logger
+	snaps     *Snapshots
+	manifests *Manifests
+
+	partitionTypes []columnar.DataType
+	keyTypes       []columnar.DataType
+	paths          *spec.PartitionPaths
+	layout         *spec.Layout
+
+	mu       sync.Mutex
+	user     string
+	schemaID int64
+	counter  int64
+	// view is the table at the latest snapshot known; nil before the first look.
+	view *view
+	// seen is the newest snapshot looked at, -1 for none.
+	seen int64
+	last *ownSnapshot
+	// redo is the part of an own snapshot that another writer replaced.
+	redo *part
+	// own maps the parts of user seen in snapshots to the snapshot.
+	own map[key]int64
+	// foreign is the newest snapshot of another user seen.
+	foreign *spec.Snapshot
+	// gapFrom > 0 says that snapshots after it were gone before they were looked at.
+	gapFrom int64
+	// unsure is parts whose create had no answer and were not found yet.
+	unsure       map[key]bool
+	earliestSeen bool
+}
+
+// ownSnapshot is the last snapshot made, to find out whether it is still there.
+type ownSnapshot struct {
+	id      int64
+	content []byte
+	part    *part
+}
+
+// New makes a committer of the table at tablePath, whose latest schema is
+// schema; no I/O. A nil log logs nothing.
+func New(fs fileio.FS, tablePath string, schema *spec.TableSchema, opt Options, log *slog.Logger) *Committer {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	layout := spec.NewLayout(tablePath, schema, fs.Join)
+	return &Committer{
+		fs: fs, table: tablePath, opt: opt.withDefaults(), log: log,
+		snaps: NewSnapshots(fs, tablePath), manifests: NewManifests(fs, tablePath),
+		partitionTypes: schema.Types(schema.PartitionKeys), keyTypes: schema.Types(schema.TrimmedPrimaryKeys()),
+		paths: layout.Partitions, layout: layout, schemaID: schema.ID, seen: -1,
+		own: map[key]int64{}, unsure: map[key]bool{},
+	}
+}
+
+// Commit publishes r and gives the ids of its snapshots: none, one or two. It
+// may be repeated after any error; parts that are in are not committed twice.
+// A conflict of the append part is ErrConflict; a conflicting compaction is
+// dropped with a warning and is no error.
+func (c *Committer) Commit(ctx context.Context, r Request) ([]int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.user != "" && c.user != r.User {
+		return nil, fmt.Errorf("committing identifier %d: user %s on the committer of %s", r.Identifier, r.User, c.user)
+	}
+	c.user = r.User
+	c.forgetBefore(r.Identifier)
+	var ids []int64
+	appendPart, compactPart := r.split()
+	for _, p := range []*part{appendPart, compactPart} {
+		if p == nil {
+			continue
+		}
+		id, err := c.commitPart(ctx, p)
+		if err != nil {
+			return ids, c.explain(p, err)
+		}
+		if id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// forgetBefore keeps c.own small: requests come in order of identifier.
+func (c *Committer) forgetBefore(identifier int64) {
+	for k := range c.own {
+		if k.identifier < identifier-keptIdentifiers {
+			delete(c.own, k)
+		}
+	}
+}
+
+// keptIdentifiers is how far back repeated requests are recognised without reading.
+const keptIdentifiers = 1000
+
+// commitPart brings one part into the table and gives its snapshot; 0 if all of it was dropped.
+func (c *Committer) commitPart(ctx context.Context, p *part) (int64, error) {
+	if c.opt.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.opt.Timeout)
+		defer cancel()
+	}
+	var pre prepared
+	id, err := c.tryUntilDone(ctx, p, &pre)
+	if err != nil && !c.unsure[p.key()] {
+		c.discard(ctx, pre.names)
+	}
+	if err == nil && c.redo != nil && c.redo.key() == p.key() {
+		c.redo = nil
+	}
+	return id, err
+}
+
+func (c *Committer) tryUntilDone(ctx context.Context, p *part, pre *prepared) (int64, error) {
+	for try := 0; ; try++ {
+		id, done, err := c.tryOnce(ctx, &p, pre)
+		if done || err != nil && !errors.Is(err, errUnknown) {
+			return id, err
+		}
+		if err != nil {
+			c.log.Warn("outcome of a snapshot create is unknown; looking again", "snapshot", c.view.id()+1, "error", err)
+		}
+		switch {
+		case try < c.opt.MaxRetries:
+		case err != nil:
+			return 0, err
+		default:
+			return 0, c.gaveUp(p, try+1)
+		}
+		if err := c.pause(ctx, try); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// tryOnce looks at the table, checks the part against it and makes one attempt
+// to create a snapshot. Neither done nor an error is a lost race.
+func (c *Committer) tryOnce(ctx context.Context, p **part, pre *prepared) (id int64, done bool, err error) {
+	if err := c.refresh(ctx); err != nil {
+		return 0, false, err
+	}
+	k := (*p).key()
+	if r := c.redo; r != nil && r.key() != k {
+		if _, err := c.commitPart(ctx, r); err != nil {
+			return 0, false, fmt.Errorf("committing identifier %d again: %w", r.identifier, err)
+		}
+	}
+	if err := c.settleGap(ctx, *p); err != nil {
+		return 0, false, err
+	}
+	if id, ok := c.own[k]; ok {
+		delete(c.unsure, k)
+		return id, true, nil
+	}
+	ready, err := c.checked(ctx, *p)
+	if err != nil || ready == nil {
+		return 0, err == nil, err
+	}
+	if ready != *p || len(pre.names) == 0 {
+		*p = ready
+		if err := c.prepare(ctx, ready, pre); err != nil {
+			return 0, false, err
+		}
+	}
+	if err := c.followSchema(ctx); err != nil {
+		return 0, false, err
+	}
+	created, err := c.publish(ctx, c.view, ready, pre)
+	if err != nil || !created {
+		return 0, false, err
+	}
+	delete(c.unsure, k)
+	return c.view.id(), true, nil
+}
+
+// checked gives the part as it can be committed on the view: p itself, a
+// compaction without its conflicting buckets, or nil if nothing is left.
+func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
+	if p.overwrite {
+		return c.replaceAll(ctx, p)
+	}
+	if !p.check {
+		return p, nil
+	}
+	live, err := c.liveFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := findConflicts(live, p.entries, false, c.keyTypes)
+	if err != nil || len(found) == 0 {
+		return p, err
+	}
+	if p.kind == spec.Append {
+		return nil, c.conflictError(p, found)
+	}
+	return c.dropConflicts(p, found), nil
+}
+
+// replaceAll gives the part with a deletion of every file that is live now.
+func (c *Committer) replaceAll(ctx context.Context, p *part) (*part, error) {
+	q := *p
+	q.entries = nil
+	if c.view.snap != nil {
+		live, err := c.manifests.Live(ctx, c.view.snap)
+		if err != nil {
+			return nil, err
+		}
+		for i := range live {
+			live[i].Kind = spec.Remove
+		}
+		q.entries = live
+	}
+	for i := range p.entries {
+		if p.entries[i].Kind == spec.Add {
+			q.entries = append(q.entries, p.entries[i])
+		}
+	}
+	return &q, nil
+}
+
+// dropConflicts gives p without the buckets in found; nil if nothing is left.
+func (c *Committer) dropConflicts(p *part, found []conflict) *part {
+	bad := map[bucketID]bool{}
+	for _, f := range found {
+		bad[f.bucket] = true
+	}
+	q := *p
+	q.entries, q.changelog = nil, nil
+	dropped := map[bucketID]*spec.CommitMessage{}
+	message := func(e *spec.ManifestEntry) *spec.CommitMessage {
+		m := dropped[bucketOf(e)]
+		if m == nil {
+			m = &spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
+			dropped[bucketOf(e)] = m
+		}
+		return m
+	}
+	for _, e := range p.entries {
+		switch {
+		case !bad[bucketOf(&e)]:
+			q.entries = append(q.entries, e)
+		case e.Kind == spec.Add:
+			m := message(&e)
+			m.CompactAfter = append(m.CompactAfter, e.File)
+		default:
+			m := message(&e)
+			m.CompactBefore = append(m.CompactBefore, e.File)
+		}
+	}
+	for _, e := range p.changelog {
+		if !bad[bucketOf(&e)] {
+			q.changelog = append(q.changelog, e)
+			continue
+		}
+		m := message(&e)
+		m.CompactChangelog = append(m.CompactChangelog, e.File)
+	}
+	c.log.Warn("compaction dropped: it conflicts with another writer", "identifier", p.identifier,
+		"partitions", c.partitionNames(found), "reason", found[0].why, "other", c.otherWriter())
+	if c.opt.Dropped != nil {
+		messages := make([]spec.CommitMessage, 0, len(dropped))
+		for _, f := range found {
+			messages = append(messages, *dropped[f.bucket])
+		}
+		c.opt.Dropped(p.identifier, messages)
+	}
+	if len(q.entries)+len(q.changelog) == 0 {
+		return nil
+	}
+	return &q
+}
+
+// followSchema moves to the latest schema id: snapshots name it, not that of their files.
+func (c *Committer) followSchema(ctx context.Context) error {
+	for {
+		next := c.fs.Join(c.table, spec.SchemaDir, spec.SchemaName(c.schemaID+1))
+		_, err := c.fs.Stat(ctx, next)
+		if errors.Is(err, fileio.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("looking for a newer schema: %w", err)
+		}
+		c.schemaID++
+	}
+}
+
+// pause waits before the next try: doubling up to the maximum, plus up to a fifth by chance.
+func (c *Committer) pause(ctx context.Context, try int) error {
+	wait := c.opt.MaxRetryWait
+	if try < 30 {
+		wait = min(c.opt.MinRetryWait<<try, c.opt.MaxRetryWait)
+	}
+	wait += time.Duration(rand.Int64N(int64(wait)/5 + 1))
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+func (c *Committer) gaveUp(p *part, tries int) error {
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeLakeConflict, Table: c.table, Retry: true,
+		Msg:  fmt.Sprintf("user %s, identifier %d: %d tries to create a snapshot were lost to other writers (%s)", p.user, p.identifier, tries, c.otherWriter()),
+		Hint: "raise commit.max-retries, or let fewer writers commit to this table",
+	}
+}
+
+func (c *Committer) conflictError(p *part, found []conflict) error {
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeLakeConflict, Table: c.table, Cause: ErrConflict,
+		Msg: fmt.Sprintf("user %s cannot commit identifier %d after snapshot %d: partitions %s: %s (last other writer: %s)",
+			p.user, p.identifier, c.view.id(), c.partitionNames(found), found[0].why, c.otherWriter()),
+		Hint: "stop the other writer, or restart the job from its last checkpoint",
+	}
+}
+
+// partitionNames gives the paths of the partitions in found, each once.
+func (c *Committer) partitionNames(found []conflict) string {
+	var names []string
+	for _, f := range found {
+		row := spec.BinaryRow{Arity: len(c.partitionTypes), Data: []byte(f.bucket.partition)}
+		name, err := c.paths.Path(row)
+		if err != nil || name == "" {
+			name = "(the whole table)"
+		}
+		if name = strings.TrimSuffix(name, "/"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *Committer) otherWriter() string {
+	if c.foreign == nil {
+		return "none seen"
+	}
+	return fmt.Sprintf("user %s, snapshot %d, %s", c.foreign.CommitUser, c.foreign.ID, c.foreign.CommitKind)
+}
+
+// explain turns errors of the file system into the form for people; they may be retried.
+func (c *Committer) explain(p *part, err error) error {
+	var e *diag.Error
+	if errors.As(err, &e) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeLakeIO, Table: c.table, Retry: true, Cause: err,
+		Msg:  fmt.Sprintf("the snapshot of identifier %d (%s) could not be committed", p.identifier, p.kind),
+		Hint: "look at the storage: space, permissions, reachability",
+	}
+}

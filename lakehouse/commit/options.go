@@ -1,0 +1,137 @@
+package commit
+
+import (
+	"time"
+
+	"leat/lakehouse/spec"
+)
+
+// Options steer a Committer. Zero values stand for the defaults of the table options named.
+type Options struct {
+	// Attempt is the uuid of this run; names of manifests carry it, so that the
+	// files of a dead run can be found.
+	Attempt string
+	// MaxRetries is commit.max-retries (10); negative means none.
+	MaxRetries int
+	// MinRetryWait and MaxRetryWait are commit.min-retry-wait (10 ms) and commit.max-retry-wait (10 s).
+	MinRetryWait, MaxRetryWait time.Duration
+	// Timeout is commit.timeout, over all tries of one part; 0 is none.
+	Timeout time.Duration
+	// ManifestTargetSize is manifest.target-file-size (8 MB), ManifestMergeMinCount
+	// manifest.merge-min-count (30), ManifestFullCompactionSize
+	// manifest.full-compaction-threshold-size (16 MB).
+	ManifestTargetSize         int64
+	ManifestMergeMinCount      int
+	ManifestFullCompactionSize int64
+
+	// Foreign is told of every snapshot of another user, in order, before the
+	// next own one is made: open writers have to reload levels and sequence numbers.
+	Foreign func(*spec.Snapshot)
+	// Dropped is told of compactions that were given up for a conflict: their
+	// inputs are still live (or were changed by another writer), their outputs are not.
+	Dropped func(identifier int64, dropped []spec.CommitMessage)
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxRetries == 0 {
+		o.MaxRetries = 10
+	}
+	o.MaxRetries = max(o.MaxRetries, 0)
+	if o.MinRetryWait <= 0 {
+		o.MinRetryWait = 10 * time.Millisecond
+	}
+	if o.MaxRetryWait <= 0 {
+		o.MaxRetryWait = 10 * time.Second
+	}
+	if o.ManifestTargetSize <= 0 {
+		o.ManifestTargetSize = 8 << 20
+	}
+	if o.ManifestMergeMinCount <= 0 {
+		o.ManifestMergeMinCount = 30
+	}
+	if o.ManifestFullCompactionSize <= 0 {
+		o.ManifestFullCompactionSize = 16 << 20
+	}
+	return o
+}
+
+// Request is what one epoch of one commit user wrote to a table.
+type Request struct {
+	// User is the commit user, stable over restarts; Identifier rises with every
+	// request of a user (the checkpoint id).
+	User       string
+	Identifier int64
+	Messages   []spec.CommitMessage
+	// Properties go onto every snapshot of the request.
+	Properties map[string]string
+	Watermark  *int64
+	// ForceSnapshot makes an APPEND snapshot even if there is nothing to append.
+	ForceSnapshot bool
+	// CheckAppend checks the append part for conflicts too: after a recovery.
+	CheckAppend bool
+	// Overwrite replaces all that the table holds by NewFiles; changelog files are left out.
+	Overwrite bool
+}
+
+// part is one snapshot to make of a request.
+type part struct {
+	user       string
+	identifier int64
+	kind       spec.CommitKind
+	entries    []spec.ManifestEntry
+	changelog  []spec.ManifestEntry
+	properties map[string]string
+	watermark  *int64
+	check      bool
+	overwrite  bool
+}
+
+// key is what makes a part recognisable among snapshots.
+type key struct {
+	user       string
+	identifier int64
+	kind       spec.CommitKind
+}
+
+func (p *part) key() key { return key{user: p.user, identifier: p.identifier, kind: p.kind} }
+
+// split gives the append part and the compact part of r; nil where there is none.
+func (r *Request) split() (appendPart, compactPart *part) {
+	a := &part{
+		user: r.User, identifier: r.Identifier, kind: spec.Append, properties: r.Properties,
+		watermark: r.Watermark, check: r.CheckAppend,
+	}
+	if r.Overwrite {
+		a.kind, a.overwrite = spec.Overwrite, true
+	}
+	c := &part{
+		user: r.User, identifier: r.Identifier, kind: spec.Compact, properties: r.Properties,
+		watermark: r.Watermark, check: true,
+	}
+	for i := range r.Messages {
+		m := &r.Messages[i]
+		a.entries = addEntries(a.entries, m, spec.Add, m.NewFiles)
+		if !r.Overwrite {
+			a.changelog = addEntries(a.changelog, m, spec.Add, m.Changelog)
+		}
+		c.entries = addEntries(c.entries, m, spec.Remove, m.CompactBefore)
+		c.entries = addEntries(c.entries, m, spec.Add, m.CompactAfter)
+		c.changelog = addEntries(c.changelog, m, spec.Add, m.CompactChangelog)
+	}
+	if len(a.entries)+len(a.changelog) > 0 || r.ForceSnapshot || r.Overwrite {
+		appendPart = a
+	}
+	if len(c.entries)+len(c.changelog) > 0 {
+		compactPart = c
+	}
+	return appendPart, compactPart
+}
+
+func addEntries(to []spec.ManifestEntry, m *spec.CommitMessage, kind spec.EntryKind, files []spec.DataFileMeta) []spec.ManifestEntry {
+	for i := range files {
+		to = append(to, spec.ManifestEntry{
+			Kind: kind, Partition: m.Partition, Bucket: m.Bucket, TotalBuckets: m.TotalBuckets, File: files[i],
+		})
+	}
+	return to
+}
