@@ -13,7 +13,9 @@ import (
 // function is an operator or a function of the dialect.
 type function struct {
 	name string
-	form form
+	// label is how String writes the name, where it is another one.
+	label string
+	form  form
 	// volatile functions give another value at another time.
 	volatile bool
 	// minArgs and maxArgs bound the number of arguments; maxArgs -1 is any number.
@@ -57,7 +59,7 @@ func init() {
 // aliases are further names of functions.
 var aliases = map[string]string{
 	"!=": "<>", "MOD": "%", "CHARACTER_LENGTH": "CHAR_LENGTH", "SUBSTR": "SUBSTRING", "CEILING": "CEIL",
-	"POW": "POWER", "SHA256": "SHA2_256",
+	"POW": "POWER",
 }
 
 // hints say what to write in place of functions that users of other databases try.
@@ -178,6 +180,8 @@ func writeCall(f *function, args []string) string {
 			sep = ""
 		}
 		return f.name + sep + args[0]
+	case f.label != "":
+		return f.label + "(" + strings.Join(args, ", ") + ")"
 	default:
 		return f.name + "(" + strings.Join(args, ", ") + ")"
 	}

@@ -159,8 +159,8 @@ func digits(s string, limit int) (value, n int) {
 	return value, n
 }
 
-// parseYMD reads y-m-d at the start of s and gives what follows.
-func parseYMD(s string) (y, m, d int, rest string, ok bool) {
+// splitYMD reads y-m-d at the start of s and gives what follows; the parts may be out of range.
+func splitYMD(s string) (y, m, d int, rest string, ok bool) {
 	var n int
 	if y, n = digits(s, 9); n == 0 || n >= len(s) || s[n] != '-' {
 		return 0, 0, 0, "", false
@@ -173,13 +173,13 @@ func parseYMD(s string) (y, m, d int, rest string, ok bool) {
 	if d, n = digits(s, 2); n == 0 {
 		return 0, 0, 0, "", false
 	}
-	return y, m, d, s[n:], validDate(y, m, d)
+	return y, m, d, s[n:], true
 }
 
 // parseLiteralDate reads the text of a DATE literal.
 func parseLiteralDate(s string) (days int32, ok bool) {
-	y, m, d, rest, ok := parseYMD(s)
-	if !ok || rest != "" {
+	y, m, d, rest, ok := splitYMD(s)
+	if !ok || rest != "" || !validDate(y, m, d) {
 		return 0, false
 	}
 	return int32(daysOf(y, m, d)), true
@@ -271,12 +271,15 @@ func parseTime(s string) (ms int32, ok bool) {
 	return int32(sec*1000 + nanos/1e6), ok
 }
 
-// parseTimestamp reads y-m-d[ H:m:s[.f]] and gives seconds since the epoch and nanoseconds.
+// parseTimestamp reads what CAST(… AS TIMESTAMP) accepts, y-m-d[ H:m:s[.f]], and
+// gives seconds since the epoch and nanoseconds. As in Flink the year has four
+// digits and day 30 or 31 of a shorter month is its last day.
 func parseTimestamp(s string) (sec int64, nanos int, ok bool) {
-	y, m, d, rest, ok := parseYMD(trimBlanks(s))
-	if !ok {
+	y, m, d, rest, ok := splitYMD(trimBlanks(s))
+	if !ok || y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > 31 {
 		return 0, 0, false
 	}
+	d = min(d, daysInMonth(y, m))
 	sec = daysOf(y, m, d) * secondsPerDay
 	if rest == "" {
 		return sec, 0, true

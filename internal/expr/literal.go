@@ -87,7 +87,8 @@ func LitNumber(text string) (Expr, error) {
 	}
 	digits := strings.TrimLeft(whole+frac, "0")
 	scale := len(frac)
-	precision := max(len(digits), scale, 1)
+	// As in Flink every written digit counts, leading zeros too.
+	precision := len(whole) + scale
 	if len(digits) > 18 {
 		if _, err := strconv.ParseInt(digits, 10, 64); err != nil {
 			return nil, typeError(fmt.Sprintf("write CAST('%s' AS DECIMAL(%d, %d))", text, min(precision, 38), min(scale, 38)),
@@ -129,6 +130,9 @@ func LitTime(text string) (Expr, error) {
 // LitTimestamp reads the text of TIMESTAMP '…'; its precision is the number of fraction digits.
 func LitTimestamp(text string) (Expr, error) {
 	sec, nanos, ok := parseTimestamp(text)
+	if y, m, d, _, split := splitYMD(trimBlanks(text)); !split || !validDate(y, m, d) {
+		ok = false
+	}
 	p := 0
 	if _, frac, has := strings.Cut(text, "."); has {
 		p = len(frac)

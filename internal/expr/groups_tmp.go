@@ -1,3 +1,0 @@
-package expr
-
-var numericFunctions, textFunctions, patternFunctions, hashFunctions, timeFunctions, timestampFunctions []*function
