@@ -61,14 +61,18 @@ var (
 		optional("_WRITE_COLS", stringArray) + `]}}]}`)
 )
 
+// sharedZstd compresses and decompresses the blocks of all files: making an
+// encoder for a manifest of one entry would cost more than the manifest. A
+// block is at most avroBlockBytes, so a small window loses nothing.
+var sharedZstd = ocf.NopCloser(ocf.MustZstdCodec(
+	[]zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(128 << 10), zstd.WithLowerEncoderMem(true)},
+	[]zstd.DOption{zstd.WithDecoderMaxMemory(maxAvroBlock), zstd.WithDecoderLowmem(true)},
+))
+
 // writeAvro writes records with zstd, as Paimon does by default.
 func writeAvro[T any](schema *avro.Schema, records []T) ([]byte, error) {
-	codec, err := ocf.ZstdCodec([]zstd.EOption{zstd.WithEncoderLevel(zstd.SpeedFastest)}, nil)
-	if err != nil {
-		return nil, err
-	}
 	var out bytes.Buffer
-	w, err := ocf.NewWriter(&out, schema, ocf.WithCodec(codec), ocf.WithBlockBytes(avroBlockBytes))
+	w, err := ocf.NewWriter(&out, schema, ocf.WithCodec(sharedZstd), ocf.WithBlockBytes(avroBlockBytes))
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func readAvro[T any](b []byte, each func(*T) error) error {
 	if len(b) > maxAvroFile {
 		return fmt.Errorf("%d bytes are too many", len(b))
 	}
-	r, err := ocf.NewReader(bytes.NewReader(b), ocf.WithDecodeOpts(avro.SkipUnknown()),
+	r, err := ocf.NewReader(bytes.NewReader(b), ocf.WithDecodeOpts(avro.SkipUnknown()), ocf.WithCodec(sharedZstd),
 		ocf.WithMaxBlockBytes(maxAvroBlock), ocf.WithMaxDecompressedBlockBytes(maxAvroBlock))
 	if err != nil {
 		return err
