@@ -24,7 +24,11 @@ type Oracle struct {
 	out *bufio.Reader
 }
 
-var sharedOracle = sync.OnceValues(startOracle)
+var sharedOracle = sync.OnceValues(func() (*Oracle, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	return Start(ctx)
+})
 
 // Java gives the process's oracle; the first call builds and starts it.
 func Java(t testing.TB) *Oracle {
@@ -36,11 +40,9 @@ func Java(t testing.TB) *Oracle {
 	return o
 }
 
-// startOracle starts the long-running mode. It ends by itself when this
-// process, and with it the pipe to its input, goes away.
-func startOracle() (*Oracle, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
+// Start builds the oracle if need be and starts its long-running mode. It ends
+// by itself when this process, and with it the pipe to its input, goes away.
+func Start(ctx context.Context) (*Oracle, error) {
 	jar, err := BuildOracle(ctx)
 	if err != nil {
 		return nil, err
@@ -163,12 +165,30 @@ func (o *Oracle) Sums(t testing.TB, warehouse, table string, columns []string, a
 	rows := o.table(t, "", "sum", warehouse, table, append([]string{"--columns", strings.Join(columns, ",")}, args...))
 	out := make([]Sum, len(rows))
 	for i, r := range rows {
-		out[i] = Sum{Snapshot: r.Int("_snapshot"), Rows: r.Int("_count"), Sums: map[string]string{}}
-		for _, c := range columns {
-			out[i].Sums[c] = r.Text(c)
-		}
+		out[i] = sumOf(r, columns)
 	}
 	return out
+}
+
+func sumOf(r Row, columns []string) Sum {
+	s := Sum{Snapshot: r.Int("_snapshot"), Rows: r.Int("_count"), Sums: map[string]string{}}
+	for _, c := range columns {
+		s.Sums[c] = r.Text(c)
+	}
+	return s
+}
+
+// LatestSum gives count and sums of the latest snapshot, for callers without a test.
+func (o *Oracle) LatestSum(warehouse, table string, columns ...string) (Sum, error) {
+	lines, err := o.Call("", "sum", "--warehouse", warehouse, "--table", table, "--columns", strings.Join(columns, ","), "--latest")
+	if err != nil {
+		return Sum{}, err
+	}
+	if len(lines) != 1 {
+		return Sum{}, fmt.Errorf("summing up %s: %d lines", table, len(lines))
+	}
+	r, err := parseRow(lines[0])
+	return sumOf(r, columns), err
 }
 
 // Create makes a table with Paimon: definition is the JSON the oracle's create takes.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-mysql-org/go-mysql/client"
+	"github.com/go-mysql-org/go-mysql/mysql"
 )
 
 // Options says which server to run and how.
@@ -102,9 +103,9 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // PID is the process id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Connect opens a connection as root; db may be "".
+// Connect opens a connection as root; db may be "". LOAD DATA LOCAL is allowed on it.
 func (s *Server) Connect(db string) (*client.Conn, error) {
-	c, err := client.Connect(s.Addr(), "root", "", db)
+	c, err := client.Connect(s.Addr(), "root", "", db, func(c *client.Conn) error { return c.SetCapability(mysql.CLIENT_LOCAL_FILES) })
 	if err != nil {
 		return nil, fmt.Errorf("connecting to mysqld on %s: %w", s.Addr(), err)
 	}

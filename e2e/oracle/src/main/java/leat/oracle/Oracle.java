@@ -26,7 +26,7 @@ import java.util.stream.Stream;
  * closing line: "#ok" or "#error " with the stack trace as a JSON string.
  */
 public final class Oracle {
-    static final Set<String> SWITCHES = new HashSet<>(Arrays.asList("kinds", "wait", "filter", "minor"));
+    static final Set<String> SWITCHES = new HashSet<>(Arrays.asList("kinds", "wait", "filter", "minor", "latest"));
 
     final String cmd;
     final Map<String, String> flags = new HashMap<>();
@@ -40,7 +40,7 @@ public final class Oracle {
             super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire>\n"
                     + "  --warehouse DIR --table db.t[$system]\n"
                     + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
-                    + "  sum:       --columns a,b [--from N] [--to N]   count and exact sums of every snapshot\n"
+                    + "  sum:       --columns a,b [--from N] [--to N] [--latest]   count and exact sums of every snapshot\n"
                     + "  changelog: [--from N] [--to N]\n"
                     + "  files:     [--snapshot N] [--mode all|delta|changelog]\n"
                     + "  write:     rows as NDJSON on stdin, {\"_kind\":\"+I|-U|+U|-D\", col: value ...}\n"
@@ -151,7 +151,7 @@ public final class Oracle {
             case "sum": {
                 Long first = x.snapshotManager().earliestSnapshotId();
                 if (latest == null || first == null) return;
-                long from = Math.max(first, Long.parseLong(flags.getOrDefault("from", "1")));
+                long from = flags.containsKey("latest") ? latest : Math.max(first, Long.parseLong(flags.getOrDefault("from", "1")));
                 long to = Long.parseLong(flags.getOrDefault("to", Long.toString(latest)));
                 Tables.sums(x, from, to, Arrays.asList(need("columns").split(",")), tmp, out::accept);
                 break;

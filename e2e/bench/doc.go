@@ -1,0 +1,13 @@
+// Package bench measures leat from outside: the built program as a child
+// process, on data that are a function of their row number, beside the bare
+// limits of the machine (draining a binlog, decoding it, scanning a table,
+// writing sorted Parquet) in the same run.
+//
+// Workloads: W1 loads a table of orders; W2 works off a backlog of changes from
+// a recorded binlog place on; W3 follows a steady rate and measures how long
+// after its commit a transaction is visible; START takes the time from the
+// start to the first visible row. Every run is one JSON line. CPU seconds and
+// peak memory are the kernel's figures for the child alone.
+//
+// Start with cmd/main.go, then run.go.
+package bench
