@@ -14,7 +14,7 @@ import (
 var diskCalls = strings.Fields("Create CreateTemp Rename WriteFile OpenFile Remove RemoveAll Mkdir MkdirAll MkdirTemp Link Symlink Truncate Chtimes CopyFS")
 
 // diskPackages may use them: the file systems themselves and what runs servers and tests.
-var diskPackages = []string{"internal/fileio", "internal/cachedir", "internal/mysqld", "internal/tools", "e2e"}
+var diskPackages = []string{"internal/fileio", "internal/cachedir", "internal/mysqld", "internal/demo", "internal/tools", "e2e"}
 
 // TestOnlyFileioTouchesDisks keeps the crash tests complete: what does not go
 // through a fileio.FS cannot be cut, failed or recorded.
