@@ -14,6 +14,7 @@
 //   - an entry, once there, never changes;
 //   - every entry carries the attempt and the commit user that wrote it, so the
 //     newest checkpoint and what follows it are enough to resume;
+//   - every entry names the oldest one it needs; what lies below counts for nothing;
 //   - the attempt's uuid stands in the log before the attempt's first file.
 //
 // Start with entry.go, then store.go and decide.go; lock.go keeps two processes

@@ -24,6 +24,9 @@ type Entry struct {
 	// Number is the place in the log, from 1.
 	Number int64 `json:"number"`
 	Kind   Kind  `json:"kind"`
+	// Oldest is the number of the oldest entry still needed once this one stands;
+	// what lies below is pruned, or counts for nothing.
+	Oldest int64 `json:"oldest"`
 	// UUID tells two writers of the same number apart.
 	UUID string    `json:"uuid"`
 	Time time.Time `json:"time"`

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"leat/internal/dataflow"
 )
@@ -97,20 +98,31 @@ func deadAttempts(entries []Entry, own string) []string {
 	return out
 }
 
-// prune removes the entries before the oldest checkpoint to keep, oldest first,
-// so that a crash in between leaves no gap. What cannot be removed now is tried
-// again after the next checkpoint.
-func (s *Store) prune(ctx context.Context) {
-	c := completed(s.entries)
-	if len(c) < s.opt.Retain {
-		return
+// oldestNeeded gives the number from which on entries are needed once e is
+// written: that of the oldest checkpoint to keep.
+func (s *Store) oldestNeeded(e Entry) int64 {
+	all := append(slices.Clip(s.entries), e)
+	if c := completed(all); e.Kind == KindCheckpoint && len(c) >= s.opt.Retain {
+		return c[len(c)-s.opt.Retain].Number
 	}
-	keep := c[len(c)-s.opt.Retain].Number
-	for len(s.entries) > 0 && s.entries[0].Number < keep {
-		if err := s.fs.Remove(ctx, s.path(s.entries[0].Number)); err != nil {
-			s.opt.Log.Warn("old checkpoint entry not removed", "entry", s.entries[0].Number, "error", err)
+	return all[0].Number
+}
+
+// prune removes the entries that the newest does not need, oldest first. What
+// cannot be removed now is tried again after the next checkpoint.
+func (s *Store) prune(ctx context.Context) {
+	oldest := s.entries[len(s.entries)-1].Oldest
+	i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Number >= oldest })
+	for _, e := range s.entries[:i] {
+		s.superseded = append(s.superseded, e.Number)
+	}
+	s.entries = slices.Clone(s.entries[i:])
+	for len(s.superseded) > 0 {
+		n := s.superseded[0]
+		if err := s.fs.Remove(ctx, s.path(n)); err != nil {
+			s.opt.Log.Warn("old checkpoint entry not removed", "entry", n, "error", err)
 			return
 		}
-		s.entries = s.entries[1:]
+		s.superseded = s.superseded[1:]
 	}
 }

@@ -42,6 +42,8 @@ type Store struct {
 	mu sync.Mutex
 	// entries are those present, oldest first, without gaps.
 	entries []Entry
+	// superseded are the numbers below them that are still to be removed.
+	superseded []int64
 	// next is the number of the next entry.
 	next int64
 	// attempt and commitUser go into every entry from TakeOver on.
@@ -59,11 +61,11 @@ func Open(ctx context.Context, fs fileio.FS, dir string, o Options) (*Store, err
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{fs: fs, dir: dir, opt: o, unknown: map[string]bool{}}
-	entries, err := s.load(ctx)
+	entries, below, err := s.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.entries, s.next = entries, 1
+	s.entries, s.superseded, s.next = entries, below, 1
 	if n := len(entries); n > 0 {
 		last := entries[n-1]
 		s.next, s.commitUser = last.Number+1, last.CommitUser
@@ -121,6 +123,7 @@ func (s *Store) append(ctx context.Context, e Entry) error {
 	e.Version, e.UUID, e.Time = 1, uuid.NewString(), time.Now().UTC()
 	for {
 		e.Number = s.next
+		e.Oldest = s.oldestNeeded(e)
 		there, err := s.claim(ctx, e)
 		if err != nil {
 			return err
@@ -223,16 +226,20 @@ func (s *Store) read(ctx context.Context, number int64) (Entry, error) {
 		return Entry{}, s.corrupt(number, fmt.Sprintf("version %d is not known to this leat", e.Version))
 	case e.Number != number:
 		return Entry{}, s.corrupt(number, fmt.Sprintf("it calls itself number %d", e.Number))
+	case e.Oldest < 1 || e.Oldest > e.Number:
+		return Entry{}, s.corrupt(number, fmt.Sprintf("it needs number %d", e.Oldest))
 	case e.Kind == KindCheckpoint && e.Checkpoint == nil:
 		return Entry{}, s.corrupt(number, "it has no checkpoint")
 	}
 	return e, nil
 }
 
+const corruptHint = "restore the folder from a backup, or start anew with --fresh --replace"
+
 func (s *Store) corrupt(number int64, reason string) error {
 	return &diag.Error{
 		Domain: diag.Corrupt, Code: diag.CodeJobState, Msg: fmt.Sprintf("log entry %s cannot be read: %s", s.path(number), reason),
-		Hint: "restore the folder from a backup, or start anew with --fresh --replace",
+		Hint: corruptHint,
 	}
 }
 
@@ -256,40 +263,38 @@ func (s *Store) numbers(ctx context.Context) ([]int64, error) {
 // loadTries bounds how often a reader starts again because entries were pruned under its hands.
 const loadTries = 5
 
-// load reads the entries that stand without a gap below the newest. What lies
-// below a gap was left by a fenced writer and counts for nothing.
-func (s *Store) load(ctx context.Context) ([]Entry, error) {
-	var err error
+// load reads the entries that count, those from the newest down to the oldest
+// that it needs, and the numbers below, which wait for pruning or were left by a
+// fenced writer under a pruned number.
+func (s *Store) load(ctx context.Context) (entries []Entry, below []int64, err error) {
 	for range loadTries {
-		var entries []Entry
-		if entries, err = s.loadOnce(ctx); !errors.Is(err, fileio.ErrNotExist) {
-			return entries, err
+		entries, below, err = s.loadOnce(ctx)
+		if !errors.Is(err, fileio.ErrNotExist) {
+			return entries, below, err
 		}
 	}
-	return nil, err
+	return nil, nil, &diag.Error{
+		Domain: diag.Corrupt, Code: diag.CodeJobState, Msg: "the checkpoint log " + s.dir + " is not complete", Cause: err, Hint: corruptHint,
+	}
 }
 
-func (s *Store) loadOnce(ctx context.Context) ([]Entry, error) {
+func (s *Store) loadOnce(ctx context.Context) ([]Entry, []int64, error) {
 	numbers, err := s.numbers(ctx)
 	if err != nil || len(numbers) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	first := len(numbers) - 1
-	for first > 0 && numbers[first-1] == numbers[first]-1 {
-		first--
+	newest, err := s.read(ctx, numbers[len(numbers)-1])
+	if err != nil {
+		return nil, nil, err
 	}
 	var entries []Entry
-	complete := numbers[first] == 1
-	for _, n := range numbers[first:] {
+	for n := newest.Oldest; n < newest.Number; n++ {
 		e, err := s.read(ctx, n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		complete = complete || e.Kind == KindCheckpoint
 		entries = append(entries, e)
 	}
-	if !complete {
-		return nil, s.corrupt(numbers[first]-1, "it is missing")
-	}
-	return entries, nil
+	i, _ := slices.BinarySearch(numbers, newest.Oldest)
+	return append(entries, newest), numbers[:i], nil
 }
