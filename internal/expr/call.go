@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/diag"
 )
@@ -110,39 +111,12 @@ func unknownFunction(name string) *diag.Error {
 		e.Hint = h
 		return e
 	}
-	best, distance := "", 3
-	for _, f := range Functions() {
-		if d := editDistance(name, f); d < distance && d < len(name) {
-			best, distance = f, d
-		}
-	}
-	if best != "" {
+	if best := configs.Nearest(name, Functions()); best != "" {
 		e.Hint = fmt.Sprintf("did you mean %s?", best)
 	} else {
 		e.Hint = "use a function of Flink SQL that leat knows; user-defined functions need Flink"
 	}
 	return e
-}
-
-// editDistance counts the insertions, deletions and replacements between a and b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }
 
 func (f *function) usage() string {

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -205,7 +206,8 @@ func (c *Calc) errNull(col int) error {
 
 // place names the sink in an error of an expression.
 func (c *Calc) place(err error) error {
-	if d, ok := err.(*diag.Error); ok && d.Table == "" { //nolint:errorlint // Eval gives the error itself; a copy is changed.
+	var d *diag.Error
+	if errors.As(err, &d) && d.Table == "" {
 		named := *d
 		named.Table = c.spec.Table
 		return &named
