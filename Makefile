@@ -54,7 +54,7 @@ race: ## unit tests with -race
 
 .PHONY: e2e
 e2e: build ## end-to-end tests on real servers and readers
-	@internal/tools/need.sh check go java javac mvn python3 venv apt-get
+	@internal/tools/need.sh check go java javac mvn python3 venv mysql
 	LEAT_BIN=$(CURDIR)/bin/leat go test -timeout 20m ./e2e/...
 
 .PHONY: lint
@@ -79,7 +79,7 @@ tidy: ## tidy both modules
 
 .PHONY: bench
 bench: build ## measure W1, W2, W3 and the bare limits into bench.jsonl
-	@internal/tools/need.sh check go apt-get
+	@internal/tools/need.sh check go mysql
 	go run ./e2e/bench/cmd -leat bin/leat -out bench.jsonl $(BENCH)
 
 .PHONY: clean

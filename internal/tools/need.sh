@@ -13,6 +13,7 @@ ALL=(go gcc make git java javac mvn python3 venv)
 have() {
   case $1 in
     go) command -v go >/dev/null && v=$(go env GOVERSION) && v=${v#go1.} && [ "${v%%[.r-]*}" -ge "$GO_MINOR" ] 2>/dev/null ;;
+    mysql) command -v mysqld >/dev/null || command -v apt-get >/dev/null ;;
     venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
     *) command -v "$1" >/dev/null ;;
   esac
@@ -23,7 +24,8 @@ package() {
     java | javac) echo openjdk-17-jdk-headless ;;
     mvn) echo maven ;;
     venv) echo python3-venv ;;
-    go | apt-get) ;;
+    gcc) echo gcc libc6-dev ;;
+    go | mysql) ;;
     *) echo "$1" ;;
   esac
 }
@@ -35,7 +37,7 @@ tell() {
   for n in "${missing[@]}"; do
     case $n in
       go) echo "  missing: Go 1.$GO_MINOR or newer (go.dev/dl)" ;;
-      apt-get) echo "  missing: apt-get (a Debian system), which fetches MySQL; or put a mysqld 8 or 9 on PATH" ;;
+      mysql) echo "  missing: apt-get (a Debian system), which fetches MySQL; or put a mysqld 8 or 9 on PATH" ;;
       *) echo "  missing: $n (apt-get install $(package "$n"))" ;;
     esac
   done
@@ -45,7 +47,8 @@ install() {
   local pk=()
   for n in "${missing[@]}"; do
     p=$(package "$n")
-    [ -z "$p" ] || pk+=("$p")
+    # shellcheck disable=SC2206 # a name may stand for several packages
+    [ -z "$p" ] || pk+=($p)
   done
   [ ${#pk[@]} -gt 0 ] || return 0
   mapfile -t pk < <(printf '%s\n' "${pk[@]}" | sort -u)
