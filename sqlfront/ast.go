@@ -1,6 +1,9 @@
 package sqlfront
 
 import (
+	"slices"
+	"strings"
+
 	"leat/internal/columnar"
 	"leat/internal/diag"
 )
@@ -61,14 +64,7 @@ type ObjectName struct {
 
 // String gives the parts joined with dots, without quoting.
 func (n ObjectName) String() string {
-	s := ""
-	for i, p := range n.Parts {
-		if i > 0 {
-			s += "."
-		}
-		s += p.Text
-	}
-	return s
+	return strings.Join(n.Strings(), ".")
 }
 
 // Strings gives the texts of the parts.
@@ -96,9 +92,9 @@ type Options []Option
 
 // Get gives the last option with that key.
 func (o Options) Get(key string) (Option, bool) {
-	for i := len(o) - 1; i >= 0; i-- {
-		if o[i].Key == key {
-			return o[i], true
+	for _, option := range slices.Backward(o) {
+		if option.Key == key {
+			return option, true
 		}
 	}
 	return Option{}, false

@@ -190,7 +190,7 @@ type In struct {
 	Query *Query // nil with a list
 }
 
-// Like is x [NOT] LIKE pattern [ESCAPE escape]; Similar is SIMILAR TO.
+// LikeExpr is x [NOT] LIKE pattern [ESCAPE escape]; Similar is SIMILAR TO.
 type LikeExpr struct {
 	Node
 	X, Pattern   Expr

@@ -24,15 +24,15 @@ func readInterval(text string, unit IntervalUnit) (months, seconds int64, nanos 
 	if lead == 0 {
 		lead = 2
 	}
-	switch {
-	case unit.To == "MONTH":
+	switch unit.To {
+	case "MONTH":
 		years, rest, ok := strings.Cut(digits, "-")
 		y, m := intervalField(years, lead), intervalField(rest, 2)
 		if !ok || y < 0 || m < 0 || m > 11 {
 			return 0, 0, 0, "it needs years-months, months up to 11"
 		}
 		months = y*12 + m
-	case unit.To == "":
+	case "":
 		months, seconds, nanos, problem = singleField(digits, unit.From, lead)
 	default:
 		seconds, nanos, problem = timeRange(digits, unit, lead)

@@ -109,6 +109,7 @@ func (l *Literal) setTime(text string) bool {
 		date, clock = "1970-01-01", text
 	case LitTimestamp, LitTimestampLTZ:
 		date, clock, _ = strings.Cut(text, " ")
+	default:
 	}
 	day, ok := parseDate(date)
 	if !ok {

@@ -152,11 +152,11 @@ func (p *parser) option() Option {
 	}
 	o.KeyPos = p.since(start)
 	p.expectOp("=")
-	switch t := p.peek(); {
-	case t.kind == tokString:
+	switch t := p.peek(); t.kind {
+	case tokString:
 		p.i++
 		o.Value, o.Raw, o.ValuePos = t.text, t.raw, p.posOf(t)
-	case t.kind == tokNumber, t.kind == tokWord:
+	case tokNumber, tokWord:
 		p.i++
 		p.soft(p.posOf(t), "the value of an option is a string", fmt.Sprintf("write '%s'", t.text))
 	default:

@@ -25,8 +25,13 @@ func Parse(file, text string, vars func(name string) (value string, ok bool)) (*
 	return s, p.errs.Err()
 }
 
-// maxDepth bounds how deep expressions, queries and types may nest.
-const maxDepth = 200
+const (
+	// maxDepth bounds how deep expressions, queries and types may nest.
+	maxDepth = 200
+	// maxChain bounds the operators, joins and set operations of one statement:
+	// each makes the tree deeper.
+	maxChain = 20_000
+)
 
 // parser is a recursive-descent parser. An error that stops a statement sets
 // failed; from then on the current token is the end of the text, so that every
@@ -38,6 +43,7 @@ type parser struct {
 	i       int
 	failed  bool
 	depth   int
+	chain   int
 	errs    diag.List
 	notices []Notice
 	// quit follows QUIT and EXIT: the rest of the script is not read.
@@ -64,7 +70,7 @@ func (p *parser) script() []Statement {
 // error in it. inSet stops at END too.
 func (p *parser) one(inSet bool) Statement {
 	start, errs := p.i, len(p.errs)
-	p.failed, p.depth, p.set = false, 0, false
+	p.failed, p.depth, p.chain, p.set = false, 0, 0, false
 	st := p.statement()
 	if span := spanOf(st); span != nil && !p.failed {
 		span.At = p.tokenPos(start)
@@ -269,6 +275,13 @@ func (p *parser) enter() bool {
 		return false
 	}
 	return true
+}
+
+// link counts an operator that stands in a row with others.
+func (p *parser) link() {
+	if p.chain++; p.chain > maxChain {
+		p.fail(p.posOf(p.peek()), fmt.Sprintf("more than %d operators in one statement", maxChain), "split the statement; for many values use IN")
+	}
 }
 
 func (p *parser) leave() { p.depth-- }

@@ -84,6 +84,7 @@ func (p *parser) limits(q *Query) {
 func (p *parser) queryBody() QueryBody {
 	left := p.intersection()
 	for !p.failed && (p.is("UNION") || p.is("EXCEPT") || p.is("MINUS")) {
+		p.link()
 		t := p.next()
 		op := &SetOperation{At: p.posOf(t), Op: t.up, Left: left}
 		if t.up == "MINUS" {
@@ -100,6 +101,7 @@ func (p *parser) queryBody() QueryBody {
 func (p *parser) intersection() QueryBody {
 	left := p.queryTerm()
 	for !p.failed && p.is("INTERSECT") {
+		p.link()
 		op := &SetOperation{At: p.tokenPos(p.i), Op: "INTERSECT", Left: left}
 		p.i++
 		p.setQuantifier(op)

@@ -3,7 +3,7 @@ package sqlfront
 // tableRefs reads the tables of FROM with their joins.
 func (p *parser) tableRefs() TableRef {
 	left := p.tableRef()
-	for !p.failed {
+	for ; !p.failed; p.link() {
 		start := p.i
 		j := &Join{Left: left, Kind: "CROSS"}
 		switch {

@@ -45,7 +45,7 @@ func (p *parser) dataType() columnar.DataType {
 	}
 	defer p.leave()
 	t := p.baseType()
-	for !p.failed {
+	for ; !p.failed; p.link() {
 		switch {
 		case p.accept("NOT", "NULL"):
 			t.Nullable = false
