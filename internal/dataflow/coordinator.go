@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -161,20 +162,22 @@ func (c *coordinator) store(ctx context.Context, a action) error {
 }
 
 func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
-	for i := range c.e.graph.Sinks {
-		n := &c.e.graph.Sinks[i]
+	var mu sync.Mutex
+	return c.e.eachSink(ctx, func(ctx context.Context, n *SinkNode) error {
 		seen, err := n.Sink.Observe(ctx)
 		if err != nil {
 			return fmt.Errorf("operator %s: observing the target: %w", n.UID, err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		r := ck.Sinks[n.UID]
 		r.Observed = seen
 		ck.Sinks[n.UID] = r
-	}
-	return nil
+		return nil
+	})
 }
 
-// sinksAtOnce bounds how many sinks are recovered or committed side by side.
+// sinksAtOnce bounds how many sinks are recovered, observed or committed side by side.
 const sinksAtOnce = 4
 
 func (c *coordinator) commit(ctx context.Context, ck *Checkpoint) error {

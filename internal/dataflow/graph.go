@@ -1,7 +1,11 @@
 package dataflow
 
 import (
+	"context"
+	"errors"
 	"fmt"
+
+	"leat/internal/diag"
 )
 
 // Graph is a job as data: sources with numbered ports, pipelines that each carry
@@ -51,7 +55,7 @@ func (s *SinkNode) subtasks() int { return max(s.Parallelism, 1) }
 // Validate reports a graph that cannot run; its errors are faults of the caller.
 func (g *Graph) Validate() error {
 	if len(g.Sources) == 0 {
-		return fmt.Errorf("checking the graph: it has no source")
+		return errors.New("checking the graph: it has no source")
 	}
 	uids := map[string]bool{}
 	unique := func(uid string) error {
@@ -122,4 +126,22 @@ func (g *Graph) sourcesOf(sink string) []string {
 		}
 	}
 	return out
+}
+
+// Check lets every source and sink that is a Checker look at the outside world,
+// before anything starts. It gives all findings as a diag.List.
+func (g *Graph) Check(ctx context.Context) error {
+	var list diag.List
+	check := func(node any) {
+		if c, ok := node.(Checker); ok {
+			list.Add(c.Check(ctx))
+		}
+	}
+	for i := range g.Sources {
+		check(g.Sources[i].Reader)
+	}
+	for i := range g.Sinks {
+		check(g.Sinks[i].Sink)
+	}
+	return list.Err()
 }

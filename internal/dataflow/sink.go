@@ -29,6 +29,8 @@ type Sink interface {
 	// Commit makes epochs visible in order of ID. It is idempotent and may be
 	// called again after any crash or error. Retryable errors are retried by the coordinator.
 	Commit(ctx context.Context, epochs []Epoch) error
+	// Close frees memory and ends goroutines, also if nothing was opened. It
+	// deletes nothing that a later attempt may need: files of an attempt are removed by the next Recover.
 	Close() error
 }
 

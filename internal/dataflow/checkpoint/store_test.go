@@ -202,8 +202,10 @@ func TestLoserOfACreateIsFenced(t *testing.T) {
 func TestBrokenLogsAreCorrupt(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(dir string) error{
-		"cut":        func(dir string) error { return os.Truncate(filepath.Join(dir, "entry-0000000002"), 20) },
-		"renumbered": func(dir string) error { return os.Rename(filepath.Join(dir, "entry-0000000002"), filepath.Join(dir, "entry-0000000003")) },
+		"cut": func(dir string) error { return os.Truncate(filepath.Join(dir, "entry-0000000002"), 20) },
+		"renumbered": func(dir string) error {
+			return os.Rename(filepath.Join(dir, "entry-0000000002"), filepath.Join(dir, "entry-0000000003"))
+		},
 		"needs a later one": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "entry-0000000002"), []byte(`{"version":1,"number":2,"oldest":3,"kind":"takeover"}`), 0o600)
 		},
