@@ -11,7 +11,8 @@ import (
 )
 
 // castable reports whether values of an old column type can be read as a new
-// one: wider integers, DOUBLE for FLOAT, longer texts and bytes.
+// one without loss: wider integers, DOUBLE for FLOAT, longer texts and bytes,
+// DECIMAL with no fewer digits on either side, more fraction digits of a timestamp.
 func castable(from, to columnar.DataType) bool {
 	switch {
 	case from.IsInteger() && to.IsInteger():
@@ -20,6 +21,10 @@ func castable(from, to columnar.DataType) bool {
 		return true
 	case from.IsText() && to.IsText(), from.IsBytes() && to.IsBytes():
 		return from.Length <= to.Length
+	case from.Kind == columnar.Decimal && to.Kind == columnar.Decimal:
+		return from.Scale <= to.Scale && from.Precision-from.Scale <= to.Precision-to.Scale
+	case from.Kind == to.Kind && (from.Kind == columnar.Timestamp || from.Kind == columnar.TimestampLTZ || from.Kind == columnar.Time):
+		return from.Precision <= to.Precision
 	default:
 		return false
 	}
@@ -49,6 +54,14 @@ func castArray(a arrow.Array, to columnar.DataType) (arrow.Array, error) {
 			b.Append(integerAt(a, i))
 		case *array.Float64Builder:
 			b.Append(float64(a.(*array.Float32).Value(i)))
+		case *array.Decimal128Builder:
+			d := a.(*array.Decimal128)
+			more := want.(*arrow.Decimal128Type).Scale - d.DataType().(*arrow.Decimal128Type).Scale
+			b.Append(d.Value(i).IncreaseScaleBy(more))
+		case *array.TimestampBuilder:
+			ts := a.(*array.Timestamp)
+			ratio := ts.DataType().(*arrow.TimestampType).Unit.Multiplier() / want.(*arrow.TimestampType).Unit.Multiplier()
+			b.Append(ts.Value(i) * arrow.Timestamp(ratio))
 		default:
 			return nil, fmt.Errorf("casting %s to %s: no rule", a.DataType(), to)
 		}

@@ -121,11 +121,7 @@ func (c *compaction) merge(ctx context.Context, sections [][]Run) error {
 }
 
 func (c *compaction) mergeSection(ctx context.Context, w *fileWriter, runs []Run) (err error) {
-	streams := make([]RowReader, len(runs))
-	for i, r := range runs {
-		streams[i] = &runReader{ctx: ctx, open: c.open, files: r.Files}
-	}
-	m, err := NewMerge(c.layout.Columns, c.layout.Keys, streams, c.unit.DropDelete, false)
+	m, err := MergeRuns(ctx, c.layout.Columns, c.layout.Keys, runs, c.open, c.unit.DropDelete, false)
 	if err != nil {
 		return err
 	}

@@ -353,3 +353,12 @@ func (m *Merge) Next(n int) (*Rows, error) {
 	}
 	return &Rows{Values: slices.Clone(c.values), Seq: slices.Clone(c.seq), Kinds: slices.Clone(c.kinds)}, nil
 }
+
+// MergeRuns merges sorted runs whose files open opens; see NewMerge.
+func MergeRuns(ctx context.Context, columns *columnar.Schema, keys []int, runs []Run, open Opener, dropDelete, keep bool) (*Merge, error) {
+	streams := make([]RowReader, len(runs))
+	for i, r := range runs {
+		streams[i] = &runReader{ctx: ctx, open: open, files: r.Files}
+	}
+	return NewMerge(columns, keys, streams, dropDelete, keep)
+}

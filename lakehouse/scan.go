@@ -1,0 +1,358 @@
+package lakehouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
+)
+
+// splitBytes is about how many bytes of files one split has (option source.split.target-size).
+const splitBytes = 128 << 20
+
+// scanRows is the number of rows of a batch that comes out of a merge.
+const scanRows = 8192
+
+// ScanOptions say what to read; the zero value is all of the latest snapshot.
+type ScanOptions struct {
+	// Snapshot is the snapshot's id; 0 means the latest.
+	Snapshot int64
+	// Columns are the columns wanted, in order; nil means all.
+	Columns []string
+	// Partition picks partitions; nil takes all.
+	Partition func(partition spec.BinaryRow) bool
+}
+
+// Plan is what a scan reads: independent splits of one snapshot.
+type Plan struct {
+	// Snapshot is nil if the table has none; there are no splits then.
+	Snapshot *spec.Snapshot
+	// Schema is the columns that the splits give.
+	Schema *columnar.Schema
+	Splits []Split
+
+	t *Table
+	// columns are those read: Schema's, then key columns needed to merge; keys are the key's positions.
+	columns *columnar.Schema
+	keys    []int
+}
+
+// Split is a part of a bucket that can be read by itself.
+type Split struct {
+	Partition spec.BinaryRow
+	Bucket    int32
+	// Files counts the files and Rows the rows in them, before merging.
+	Files int
+	Rows  int64
+
+	sections [][]mergetree.Run
+}
+
+// ScanPlan plans the read of a snapshot. A snapshot named by id is read with
+// the schema it was made with, the latest one with the table's.
+func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
+	s, err := t.snapshotOf(ctx, o.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.newPlan(ctx, s, o)
+	if err != nil || s == nil {
+		return p, err
+	}
+	entries, err := t.manifests.Live(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
+	}
+	groups := map[bucketID]int{}
+	var buckets [][]spec.ManifestEntry
+	for _, e := range entries {
+		if e.Bucket < 0 || (o.Partition != nil && !o.Partition(e.Partition)) {
+			continue
+		}
+		id := idOf(e.Partition, e.Bucket)
+		i, ok := groups[id]
+		if !ok {
+			i = len(buckets)
+			groups[id] = i
+			buckets = append(buckets, nil)
+		}
+		buckets[i] = append(buckets[i], e)
+	}
+	for _, b := range buckets {
+		p.addBucket(b)
+	}
+	return p, nil
+}
+
+func (t *Table) snapshotOf(ctx context.Context, id int64) (*spec.Snapshot, error) {
+	if id == 0 {
+		return t.LatestSnapshot(ctx)
+	}
+	return t.Snapshot(ctx, id)
+}
+
+func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*Plan, error) {
+	schema := t.Schema
+	if o.Snapshot != 0 && s != nil {
+		var err error
+		if schema, err = t.schemaOf(ctx, s.SchemaID); err != nil {
+			return nil, err
+		}
+	}
+	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns()}
+	if o.Columns != nil {
+		idx := make([]int, len(o.Columns))
+		for i, c := range o.Columns {
+			if idx[i] = schema.Index(c); idx[i] < 0 {
+				return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnknownColumn, Table: t.Path, Msg: fmt.Sprintf("there is no column %s", c), Hint: "check the column names"}
+			}
+		}
+		p.Schema = schema.Columns().Project(idx)
+	}
+	p.columns = &columnar.Schema{Fields: slices.Clone(p.Schema.Fields)}
+	if len(schema.PrimaryKeys) == 0 {
+		return p, nil
+	}
+	for _, k := range schema.TrimmedPrimaryKeys() {
+		i := p.columns.Index(k)
+		if i < 0 {
+			i = len(p.columns.Fields)
+			p.columns.Fields = append(p.columns.Fields, schema.Fields[schema.Index(k)])
+		}
+		p.keys = append(p.keys, i)
+	}
+	return p, t.checkMergeable()
+}
+
+// checkMergeable refuses tables whose rows cannot be merged by deduplication alone.
+func (t *Table) checkMergeable() error {
+	option := ""
+	switch {
+	case t.Options.MergeEngine != "deduplicate":
+		option = "merge-engine"
+	case t.Schema.Options["deletion-vectors.enabled"] == "true":
+		option = "deletion-vectors.enabled"
+	case t.Schema.Options["sequence.field"] != "":
+		option = "sequence.field"
+	case t.Schema.Options["record-level.expire-time"] != "":
+		option = "record-level.expire-time"
+	default:
+		return nil
+	}
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option,
+		Msg: "leat cannot read tables with it yet", Hint: "read the table with another engine",
+	}
+}
+
+// addBucket makes the splits of one bucket's files.
+func (p *Plan) addBucket(entries []spec.ManifestEntry) {
+	e := &entries[0]
+	files := make([]spec.DataFileMeta, len(entries))
+	for i := range entries {
+		files[i] = entries[i].File
+	}
+	var sections [][]mergetree.Run
+	if p.keys == nil {
+		for _, f := range files {
+			sections = append(sections, []mergetree.Run{{Files: []spec.DataFileMeta{f}}})
+		}
+	} else {
+		types := make([]columnar.DataType, len(p.keys))
+		for i, k := range p.keys {
+			types[i] = p.columns.Fields[k].Type
+		}
+		sections = mergetree.Sections(files, mergetree.NewKeyOrder(types))
+	}
+	split := Split{Partition: e.Partition, Bucket: e.Bucket}
+	var size int64
+	for _, s := range sections {
+		if size >= splitBytes {
+			p.Splits = append(p.Splits, split)
+			split, size = Split{Partition: e.Partition, Bucket: e.Bucket}, 0
+		}
+		split.sections = append(split.sections, s)
+		for i := range s {
+			size += s[i].Size()
+			for k := range s[i].Files {
+				split.Files++
+				split.Rows += s[i].Files[k].RowCount
+			}
+		}
+	}
+	p.Splits = append(p.Splits, split)
+}
+
+// Read opens a split of the plan.
+func (p *Plan) Read(ctx context.Context, s *Split) *SplitReader {
+	return &SplitReader{ctx: ctx, p: p, s: s, sections: s.sections}
+}
+
+// SplitReader gives the rows of a split: one a key, deleted ones left out.
+type SplitReader struct {
+	ctx      context.Context //nolint:containedctx // a reader lives for one call of its owner
+	p        *Plan
+	s        *Split
+	sections [][]mergetree.Run
+	cur      rowSource
+}
+
+// rowSource is a merge or a plain file.
+type rowSource interface {
+	next() (*mergetree.Rows, error)
+	Close() error
+}
+
+type mergeSource struct{ *mergetree.Merge }
+
+func (m mergeSource) next() (*mergetree.Rows, error) { return m.Next(scanRows) }
+
+type plainSource struct{ mergetree.RowReader }
+
+func (f plainSource) next() (*mergetree.Rows, error) { return f.Next() }
+
+// Next gives the next rows, which the caller releases; io.EOF at the end.
+func (r *SplitReader) Next() (*columnar.Batch, error) {
+	for {
+		if r.cur == nil {
+			if len(r.sections) == 0 {
+				return nil, io.EOF
+			}
+			var err error
+			if r.cur, err = r.open(r.sections[0]); err != nil {
+				return nil, err
+			}
+			r.sections = r.sections[1:]
+		}
+		rows, err := r.cur.next()
+		if err == nil {
+			return r.batch(rows), nil
+		}
+		cerr := r.cur.Close()
+		r.cur = nil
+		if !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if cerr != nil {
+			return nil, cerr
+		}
+	}
+}
+
+func (r *SplitReader) batch(rows *mergetree.Rows) *columnar.Batch {
+	n := len(r.p.Schema.Fields)
+	for _, a := range rows.Values[n:] {
+		a.Release()
+	}
+	for _, a := range rows.System {
+		a.Release()
+	}
+	return columnar.NewBatch(r.p.Schema, nil, slices.Clone(rows.Values[:n]), rows.Len())
+}
+
+// open starts a section: a single file without deletes is read as it is, anything else merged.
+func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
+	t := r.p.t
+	if len(section) == 1 && len(section[0].Files) == 1 {
+		f := &section[0].Files[0]
+		if r.p.keys == nil || f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0 {
+			src, err := t.openFile(r.ctx, r.s.Partition, r.s.Bucket, f, r.p.Schema.Fields, false)
+			if err != nil {
+				return nil, err
+			}
+			return plainSource{src}, nil
+		}
+	}
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, t.opener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true), true, true)
+	if err != nil {
+		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
+	}
+	return mergeSource{m}, nil
+}
+
+// Close ends the read.
+func (r *SplitReader) Close() error {
+	if r.cur == nil {
+		return nil
+	}
+	return r.cur.Close()
+}
+
+// ReadChangelog gives the changes that snapshot id brought, with their kinds,
+// to each: the rows of its changelog files or, where the table keeps none,
+// those of the files that an APPEND snapshot added. The batches are released
+// after each returns.
+func (t *Table) ReadChangelog(ctx context.Context, id int64, each func(*columnar.Batch) error) error {
+	s, err := t.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	schema, err := t.schemaOf(ctx, s.SchemaID)
+	if err != nil {
+		return err
+	}
+	var entries []spec.ManifestEntry
+	switch {
+	case t.Options.ChangelogProducer != ChangelogNone:
+		if s.ChangelogManifestList == nil {
+			return nil
+		}
+		metas, err := t.manifests.List(ctx, *s.ChangelogManifestList)
+		if err != nil {
+			return fmt.Errorf("reading changelog of table %s: %w", t.Path, err)
+		}
+		if entries, err = t.manifests.Read(ctx, metas); err != nil {
+			return fmt.Errorf("reading changelog of table %s: %w", t.Path, err)
+		}
+	case s.CommitKind == spec.Append:
+		if entries, err = t.manifests.Delta(ctx, s); err != nil {
+			return fmt.Errorf("reading changes of table %s: %w", t.Path, err)
+		}
+	}
+	for i := range entries {
+		if e := &entries[i]; e.Kind == spec.Add {
+			if err := t.readChanges(ctx, schema, e, each); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Table) readChanges(ctx context.Context, schema *spec.TableSchema, e *spec.ManifestEntry, each func(*columnar.Batch) error) (err error) {
+	r, err := t.openFile(ctx, e.Partition, e.Bucket, &e.File, schema.Fields, len(schema.PrimaryKeys) > 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		rows, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		kinds := make([]columnar.RowKind, rows.Len())
+		for i, k := range rows.Kinds {
+			kinds[i] = columnar.RowKind(k)
+		}
+		b := columnar.NewBatch(schema.Columns(), kinds, append([]arrow.Array(nil), rows.Values...), rows.Len())
+		for _, a := range rows.System {
+			a.Release()
+		}
+		err = each(b)
+		b.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
