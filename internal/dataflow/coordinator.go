@@ -47,9 +47,9 @@ func (c *coordinator) post(ctx context.Context, ev event) {
 
 // run ends with nil after the last checkpoint of the job.
 func (c *coordinator) run(ctx context.Context) error {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	stop, due := c.e.stopped, timer.C
+	stop := c.e.stopped
 	for {
 		c.p.tick(time.Now())
 		done, err := c.act(ctx)
@@ -59,7 +59,7 @@ func (c *coordinator) run(ctx context.Context) error {
 			c.answer(c.p.next, cmp.Or(err, ErrStopped))
 			return err
 		}
-		due = nil
+		var due <-chan time.Time
 		if at, ok := c.p.deadline(); ok {
 			timer.Reset(time.Until(at))
 			due = timer.C

@@ -142,6 +142,7 @@ func (o openingSource) SnapshotState(context.Context, dataflow.CheckpointID) (da
 type openingSink struct{ *opening }
 
 func (o openingSink) Recover(context.Context, *dataflow.SinkRecovery) error { return o.note("recover") }
+
 func (o openingSink) NewWriter(context.Context, int, int) (dataflow.SinkWriter, error) {
 	return &writer{sink: &sink{target: newTarget()}}, o.note("writer")
 }

@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"leat/internal/columnar"
@@ -48,8 +49,8 @@ func (t *pipelineTask) chain(ctx context.Context) func(*columnar.Batch) error {
 		t.rowsOut.Add(int64(b.Rows()))
 		return t.out.send(ctx, b)
 	}
-	for i := len(t.node.Operators) - 1; i >= 0; i-- {
-		op, out := t.node.Operators[i], next
+	for _, op := range slices.Backward(t.node.Operators) {
+		out := next
 		next = func(b *columnar.Batch) error { return op.Process(ctx, b, out) }
 	}
 	return next

@@ -1,11 +1,9 @@
 package dataflow
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"leat/internal/diag"
@@ -69,19 +67,6 @@ const (
 
 func (p phase) String() string {
 	return [...]string{"", "due", "running", "storing", "committing", ""}[p]
-}
-
-// epochState is one epoch between trigger and commit.
-type epochState struct {
-	id                  CheckpointID
-	triggered, injected time.Time
-	states              []*SourceState
-	// injections and acks count what is missing.
-	injections, acks int
-	// last says that no source reads on after this barrier.
-	last        bool
-	values      [][]json.RawMessage
-	rows, bytes int64
 }
 
 // action is a step for the coordinator.
@@ -331,45 +316,6 @@ func (p *protocol) broken(err error) {
 	p.out = append(p.out, action{kind: actFail, err: err})
 }
 
-// checkpoint gives the entry of the current checkpoint, without what the sinks observe.
-func (p *protocol) checkpoint() *Checkpoint {
-	c := &Checkpoint{ID: p.cur.id, Sources: map[string]SourceState{}, Sinks: map[string]SinkRecord{}}
-	for i, s := range p.cur.states {
-		c.Sources[p.sources[i]] = *s
-	}
-	for i, s := range p.sinks {
-		var r SinkRecord
-		for _, e := range p.epochs {
-			r.Epochs = append(r.Epochs, Epoch{ID: e.id, Properties: p.properties(e, s), Committables: e.values[i]})
-		}
-		c.Sinks[s.uid] = r
-	}
-	return c
-}
-
-// properties joins the positions of the sources that feed s. Where two of them
-// use one key for different values, the key is followed by the uid of its source.
-func (p *protocol) properties(e *epochState, s sinkShape) map[string]string {
-	out, clash := map[string]string{}, map[string]bool{}
-	for _, i := range s.sources {
-		for k, v := range e.states[i].Properties {
-			if old, ok := out[k]; ok && old != v {
-				clash[k] = true
-			}
-			out[k] = v
-		}
-	}
-	for _, i := range s.sources {
-		for k, v := range e.states[i].Properties {
-			if clash[k] {
-				out[k+"."+p.sources[i]] = v
-				delete(out, k)
-			}
-		}
-	}
-	return out
-}
-
 func (p *protocol) tell(event any) { p.out = append(p.out, action{kind: actTell, event: event}) }
 
 // take gives the actions since the last call.
@@ -386,31 +332,4 @@ func (p *protocol) snapshot() CheckpointStats {
 		s.Current, s.Phase, s.Since = p.cur.id, p.phase.String(), p.cur.triggered
 	}
 	return s
-}
-
-func sameStates(a, b map[string]SourceState) bool {
-	return maps.EqualFunc(a, b, func(x, y SourceState) bool {
-		return bytes.Equal(x.Data, y.Data) && maps.Equal(x.Properties, y.Properties)
-	})
-}
-
-func carriesCommittables(c *Checkpoint) bool {
-	for _, s := range c.Sinks {
-		for _, e := range s.Epochs {
-			for _, v := range e.Committables {
-				if !emptyCommittable(v) {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-func emptyCommittable(v json.RawMessage) bool {
-	switch string(bytes.TrimSpace(v)) {
-	case "", "null", "[]":
-		return true
-	}
-	return false
 }

@@ -87,10 +87,10 @@ func newScript(t *testing.T, d *datadriven.TestData) *script {
 			from.Checkpoint.Sinks = map[string]SinkRecord{"k": {Epochs: []Epoch{{Committables: []json.RawMessage{json.RawMessage(committables)}}}}}
 		}
 	})
-	for _, uid := range strings.Split(valueOr(d, "sources", "a"), ",") {
+	for uid := range strings.SplitSeq(valueOr(d, "sources", "a"), ",") {
 		g.Sources = append(g.Sources, SourceNode{UID: uid, Ports: 1})
 	}
-	for _, k := range strings.Split(valueOr(d, "sinks", "k"), ",") {
+	for k := range strings.SplitSeq(valueOr(d, "sinks", "k"), ",") {
 		uid, n, _ := strings.Cut(k, ":")
 		node := SinkNode{UID: uid}
 		if n != "" {

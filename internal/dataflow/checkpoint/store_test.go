@@ -326,10 +326,7 @@ func checkLog(t *testing.T, entries []checkpoint.Entry) {
 func TestOneOwnerAmongMany(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		dir, err := os.MkdirTemp("", "log")
-		must(t, err)
-		defer os.RemoveAll(dir)
-		ctx := t.Context()
+		dir, ctx := t.TempDir(), t.Context()
 		stores := make([]*checkpoint.Store, 3)
 		var want []string
 		holder, next, attempt := -1, int64(1), 0
