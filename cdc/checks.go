@@ -1,0 +1,305 @@
+package cdc
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"leat/cdc/mysqlrow"
+	"leat/configs"
+	"leat/internal/diag"
+)
+
+// check looks at the server and at every table, and compiles the decoding of
+// the tables. The error holds everything that is wrong.
+func (r *Reader) check(n *conn) error {
+	s, err := n.inspect()
+	if err != nil {
+		return err
+	}
+	r.server = s
+	if s.mariadb {
+		return &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceVersion,
+			Msg:  fmt.Sprintf("the server at %s is MariaDB %s, which leat does not read yet", n.addr, s.version),
+			Hint: "use MySQL 8.0 or later",
+		}
+	}
+	var errs diag.List
+	if !versionAtLeast(s.version, 8, 0) {
+		errs = append(errs, &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceVersion,
+			Msg:  fmt.Sprintf("MySQL at %s has version %s", n.addr, s.version),
+			Hint: "use MySQL 8.0 or later",
+		})
+	}
+	errs = append(errs, binlogErrors(s)...)
+	errs.Add(n.grantErrors(r.cfg.User, s))
+	if err := r.zoneError(s); err != nil {
+		errs.Add(err)
+	}
+	clear(r.byName)
+	for _, t := range r.tables {
+		if err := r.checkTable(n, t); err != nil {
+			var one *diag.Error
+			var list diag.List
+			if !errors.As(err, &one) && !errors.As(err, &list) {
+				return err
+			}
+			errs.Add(err)
+			continue
+		}
+		k := tableKey(t.def.Database, t.def.Name)
+		r.byName[k] = append(r.byName[k], t)
+	}
+	return errs.Err()
+}
+
+// binlogErrors checks the settings without which rows are missing from the log.
+func binlogErrors(s *server) diag.List {
+	var errs diag.List
+	add := func(msg, hint string) {
+		errs = append(errs, &diag.Error{Domain: diag.External, Code: diag.CodeSourceBinlog, Msg: fmt.Sprintf("MySQL at %s: %s", s.addr, msg), Hint: hint})
+	}
+	if s.vars["log_bin"] != "ON" {
+		add("the binary log is off (log_bin=OFF)", "start the server with log_bin, as in my.cnf: [mysqld] log_bin=binlog server_id=1")
+		return errs
+	}
+	if v := s.vars["binlog_format"]; v != "ROW" {
+		add("binlog_format is "+v, "SET GLOBAL binlog_format = 'ROW'; sessions keep the old value until they connect again")
+	}
+	if v := s.vars["binlog_row_image"]; v != "" && v != "FULL" {
+		add("binlog_row_image is "+v+", so that rows lack columns", "SET GLOBAL binlog_row_image = 'FULL'; sessions keep the old value until they connect again")
+	}
+	if v := s.vars["binlog_row_value_options"]; v != "" {
+		add("binlog_row_value_options is "+v+", so that JSON values come in parts", "SET GLOBAL binlog_row_value_options = ''; sessions keep the old value until they connect again")
+	}
+	return errs
+}
+
+// zoneError compares the zone that the user gave with the clock of the server,
+// and settles the zone in which TIMESTAMP columns are shown.
+func (r *Reader) zoneError(s *server) error {
+	r.zone = r.cfg.Zone
+	if r.zone == nil {
+		r.zone = time.FixedZone(s.zone, int(s.offset/time.Second))
+		if loc, err := time.LoadLocation(s.zone); err == nil && s.zone != "" {
+			if _, off := time.Now().In(loc).Zone(); time.Duration(off)*time.Second == s.offset {
+				r.zone = loc
+			}
+		}
+		return nil
+	}
+	_, off := time.Now().In(r.zone).Zone()
+	if d := time.Duration(off)*time.Second - s.offset; !r.cfg.ZoneSet || d.Abs() <= 30*time.Minute {
+		return nil
+	}
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeBadOption, Option: "server-time-zone",
+		Msg:  fmt.Sprintf("'%s' is %s from UTC now, but MySQL at %s is %s from UTC (its time_zone is %s)", r.zone, time.Duration(off)*time.Second, s.addr, s.offset, s.zone),
+		Hint: "give the zone of the server, or leave the option out",
+	}
+}
+
+// grantErrors checks the privileges of the account by trying what leat does.
+func (n *conn) grantErrors(user string, s *server) error {
+	if s.vars["log_bin"] != "ON" {
+		return nil
+	}
+	account := "'" + user + "'@'%'"
+	if current, err := n.value("SELECT CURRENT_USER()"); err == nil {
+		if name, host, ok := strings.Cut(current, "@"); ok {
+			account = "'" + name + "'@'" + host + "'"
+		}
+	}
+	var errs diag.List
+	missing := func(privilege string) {
+		errs = append(errs, &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceGrant,
+			Msg:  fmt.Sprintf("MySQL at %s: user %s lacks the privilege %s", n.addr, account, privilege),
+			Hint: fmt.Sprintf("GRANT %s ON *.* TO %s", privilege, account),
+		})
+	}
+	if _, err := n.endOfLog(s); denied(err) {
+		missing("REPLICATION CLIENT")
+	} else if err != nil {
+		return err
+	}
+	grants, err := n.query("SHOW GRANTS")
+	if err != nil {
+		return err
+	}
+	if !hasGrant(grants, "REPLICATION SLAVE") && !n.roleGrants("REPLICATION SLAVE") {
+		missing("REPLICATION SLAVE")
+	}
+	return errs.Err()
+}
+
+// hasGrant looks for a global privilege in the output of SHOW GRANTS.
+func hasGrant(t resultTable, privilege string) bool {
+	for _, r := range t.rows {
+		g := strings.ToUpper(r[0])
+		head, _, ok := strings.Cut(strings.TrimPrefix(g, "GRANT "), " ON *.* TO")
+		if !ok {
+			continue
+		}
+		list := strings.Split(head, ",")
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+		}
+		if slices.Contains(list, privilege) || slices.Contains(list, "ALL PRIVILEGES") {
+			return true
+		}
+	}
+	return false
+}
+
+// roleGrants looks for a privilege that comes by an active role.
+func (n *conn) roleGrants(privilege string) bool {
+	roles, err := n.value("SELECT CURRENT_ROLE()")
+	if err != nil || roles == "NONE" || roles == "" {
+		return false
+	}
+	t, err := n.query("SHOW GRANTS FOR CURRENT_USER() USING " + roles)
+	return err == nil && hasGrant(t, privilege)
+}
+
+// denied reports errors that mean a missing privilege.
+func denied(err error) bool {
+	switch errorCode(err) {
+	case mysql.ER_SPECIFIC_ACCESS_DENIED_ERROR, mysql.ER_TABLEACCESS_DENIED_ERROR, mysql.ER_ACCESS_DENIED_ERROR,
+		mysql.ER_DBACCESS_DENIED_ERROR, mysql.ER_COLUMNACCESS_DENIED_ERROR:
+		return true
+	}
+	return false
+}
+
+// checkTable finds the table and compiles its decoding.
+func (r *Reader) checkTable(n *conn, t *table) error {
+	src, err := n.describe(t.def.Database, t.def.Name)
+	if err != nil {
+		return err
+	}
+	if src == nil {
+		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
+			return t.grantSelect(n, "SELECT")
+		}
+		return t.missingTable(n)
+	}
+	if !strings.EqualFold(src.engine, "InnoDB") {
+		msg := "source table " + t.id() + " has the engine " + src.engine + ", whose reads are not consistent"
+		if src.engine == "" {
+			msg = t.id() + " is a view, whose changes the binlog does not hold"
+		}
+		return t.at(-1, &diag.Error{Domain: diag.External, Code: diag.CodeSourceTable, Msg: msg, Hint: "read an InnoDB table"})
+	}
+	if r.cfg.needsSelect() {
+		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
+			return t.grantSelect(n, "SELECT")
+		} else if err != nil {
+			return err
+		}
+		if !r.server.gtids {
+			err := n.exec("LOCK TABLES " + t.sqlName() + " READ")
+			if denied(err) {
+				return t.grantSelect(n, "SELECT, LOCK TABLES")
+			}
+			if err == nil {
+				err = n.exec("UNLOCK TABLES")
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := t.adopt(src, r.zone, r.cfg.ZeroDate); err != nil {
+		return err
+	}
+	r.note(t)
+	return nil
+}
+
+// needsSelect reports whether the tables themselves are read.
+func (c *Config) needsSelect() bool {
+	return c.Startup.Mode == StartInitial || c.Startup.Mode == StartSnapshot
+}
+
+// note tells what the user may want to know of a table.
+func (r *Reader) note(t *table) {
+	if !r.cfg.needsSelect() || t.cut != "" {
+		return
+	}
+	why := "its key does not begin with an integer column"
+	if len(t.src.primary) == 0 {
+		why = "it has no primary key"
+	}
+	r.log.Info("table is read as one chunk, which is held in memory", "table", t.id(), "reason", why, "estimated_rows", t.src.rows)
+}
+
+func (t *table) grantSelect(n *conn, privilege string) error {
+	on := mysqlrow.QuoteName(t.def.Database) + ".*"
+	return t.at(-1, &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceGrant,
+		Msg:  fmt.Sprintf("MySQL at %s: the user lacks the privilege %s on %s", n.addr, privilege, t.id()),
+		Hint: fmt.Sprintf("GRANT %s ON %s TO the user", privilege, on),
+	})
+}
+
+// missingTable says that there is no such table, and which one may be meant.
+func (t *table) missingTable(n *conn) error {
+	e := &diag.Error{
+		Domain: diag.User, Code: diag.CodeSourceTable,
+		Msg:  fmt.Sprintf("there is no table %s at MySQL %s, or the user may not see it", t.id(), n.addr),
+		Hint: "check 'database-name' and 'table-name', and that the user has SELECT on the table",
+	}
+	dbs, err := n.databaseNames()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(dbs, t.def.Database) {
+		e.Msg = fmt.Sprintf("there is no database %s at MySQL %s, or the user may not see it", t.def.Database, n.addr)
+		if near := configs.Nearest(t.def.Database, dbs); near != "" {
+			e.Hint = fmt.Sprintf("did you mean 'database-name' = '%s'?", near)
+		}
+		return t.at(-1, e)
+	}
+	names, err := n.tableNames(t.def.Database)
+	if err != nil {
+		return err
+	}
+	if near := configs.Nearest(t.def.Name, names); near != "" {
+		e.Hint = fmt.Sprintf("did you mean 'table-name' = '%s'?", near)
+	}
+	return t.at(-1, e)
+}
+
+// missingColumn says that the table has no such column.
+func (t *table) missingColumn(i int, column string, src *sourceTable) *diag.Error {
+	e := &diag.Error{
+		Domain: diag.User, Code: diag.CodeSourceColumn, Table: t.def.Label, Pos: t.def.Pos,
+		Msg:   fmt.Sprintf("column '%s' does not exist in source table %s", column, t.id()),
+		Notes: []string{"columns: " + strings.Join(src.columnNames(), ", ")},
+		Hint:  "use a column of the source table",
+	}
+	if i >= 0 && i < len(t.def.ColumnPos) {
+		e.Pos = t.def.ColumnPos[i]
+	}
+	if near := configs.Nearest(column, src.columnNames()); near != "" {
+		e.Hint = fmt.Sprintf("did you mean '%s'?", near)
+	}
+	return e
+}
+
+// sameColumns reports whether two versions of a table agree in all that matters for its rows.
+func sameColumns(a, b []mysqlrow.Column) bool {
+	return slices.EqualFunc(a, b, sameColumn)
+}
+
+func sameColumn(x, y mysqlrow.Column) bool {
+	x.Comment, y.Comment, x.Default, y.Default = "", "", nil, nil
+	return x == y
+}

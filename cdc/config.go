@@ -1,0 +1,103 @@
+package cdc
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"time"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/columnar"
+	"leat/internal/diag"
+)
+
+// Config says how to reach one server and what to read from it.
+type Config struct {
+	Host     string
+	Port     int
+	User     string
+	Password string
+	// TLS encrypts the connections; nil leaves them plain.
+	TLS *tls.Config
+	// ServerID is what leat calls itself among the server's replicas.
+	ServerID uint32
+	// ConnectTimeout limits dial and login; 0 means 30 s.
+	ConnectTimeout time.Duration
+	// MaxRetries is how often in a row a broken connection is tried again.
+	MaxRetries int
+	// Heartbeat is how often an idle position moves; at most 1 s is used.
+	Heartbeat time.Duration
+	Startup   Startup
+	// ChunkRows is the size of snapshot chunks; 0 lets leat choose.
+	ChunkRows int
+	// SnapshotReaders is the number of sessions that read chunks; 0 means 2.
+	SnapshotReaders int
+	// SnapshotBytes limits what chunks may hold in memory while they wait for
+	// the stream; 0 means 128 MiB.
+	SnapshotBytes int64
+	// Zone is the zone whose wall clock TIMESTAMP columns show; nil means that of the server.
+	Zone *time.Location
+	// ZoneSet says that the user gave Zone, so that it must agree with the server.
+	ZoneSet  bool
+	ZeroDate mysqlrow.ZeroDate
+	// CatchUp ends Run once everything committed when Open ran has been emitted.
+	CatchUp bool
+	Tables  []Table
+	Log     *slog.Logger
+}
+
+// Table is one table to read; the output port is its index in Config.Tables.
+type Table struct {
+	// Label is the name that the user knows the table by.
+	Label string
+	// Pos and ColumnPos are the places of table and columns in the script, if any.
+	Pos       diag.Pos
+	ColumnPos []diag.Pos
+	Database  string
+	Name      string
+	// Schema is what is emitted; its columns are found at the source by name.
+	Schema *columnar.Schema
+	// Metadata holds the metadata key of each column of Schema, "" for a column
+	// of the source; nil if there are no metadata columns.
+	Metadata []string
+	// PrimaryKey is the declared key. An update that changes it is emitted as -D and +I.
+	PrimaryKey []string
+	// ChunkKey names the column that cuts the snapshot; "" chooses the first key column.
+	ChunkKey string
+}
+
+func (t *Table) metadata(i int) string {
+	if i >= len(t.Metadata) {
+		return ""
+	}
+	return t.Metadata[i]
+}
+
+// Mode is where reading starts if there is no stored state.
+type Mode uint8
+
+// The modes, as scan.startup.mode names them.
+const (
+	// StartInitial reads the tables, then the changes.
+	StartInitial Mode = iota
+	// StartSnapshot reads the tables and ends.
+	StartSnapshot
+	// StartLatest reads the changes from now on.
+	StartLatest
+	// StartEarliest reads all changes the server still has.
+	StartEarliest
+	// StartOffset reads the changes from Startup's place on.
+	StartOffset
+	// StartTimestamp reads the transactions committed at Startup.Millis or later.
+	StartTimestamp
+)
+
+// Startup is where reading starts if there is no stored state.
+type Startup struct {
+	Mode Mode
+	// File and Offset, or GTIDs, are the place of StartOffset.
+	File   string
+	Offset uint64
+	GTIDs  string
+	// Millis is the time of StartTimestamp in ms since 1970.
+	Millis int64
+}

@@ -1,0 +1,220 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/diag"
+)
+
+// statementEvent looks whether a statement in the log touches a table of ours.
+func (r *Reader) statementEvent(ctx context.Context, e *event) error {
+	kind, names := effects(e.text, e.schema)
+	if kind == noEffect {
+		return nil
+	}
+	for _, t := range r.tables {
+		if !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
+			continue
+		}
+		t.statement = e.text
+		switch kind {
+		case altered:
+			if err := r.altered(ctx, t); err != nil {
+				return err
+			}
+		case written:
+			return t.at(-1, &diag.Error{
+				Domain: diag.External, Code: diag.CodeSourceBinlog,
+				Msg:   "a session wrote the source table with binlog_format=STATEMENT, so that the log does not hold the rows",
+				Notes: []string{"statement: " + clip(e.text)},
+				Hint:  "SET GLOBAL binlog_format = 'ROW', and in sessions that set it, then read the table anew with --fresh --replace",
+			})
+		default:
+			return t.gone(kind, e.text)
+		}
+	}
+	return nil
+}
+
+// gone stops at a statement that takes the rows of the table away as a whole.
+func (t *table) gone(kind effect, statement string) error {
+	what := map[effect]string{truncated: "was truncated", dropped: "was dropped", renamed: "was renamed"}[kind]
+	return t.at(-1, &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeSourceChanged,
+		Msg:   "source table " + t.id() + " " + what + ", which the job does not carry over to the lake",
+		Notes: []string{"statement: " + clip(statement)},
+		Hint:  "if the lake table is to follow, read it anew with --fresh --replace",
+	})
+}
+
+// altered follows a change of the columns of t: as long as the columns that are
+// read stay the same, the new form of the rows is read from here on.
+func (r *Reader) altered(ctx context.Context, t *table) error {
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	src, err := n.describe(t.def.Database, t.def.Name)
+	if err != nil {
+		return sourceError(n.addr, err)
+	}
+	if src == nil {
+		return t.gone(dropped, t.statement)
+	}
+	return r.switchTo(t, src)
+}
+
+// switchTo reads the table by another version of its columns from here on.
+func (r *Reader) switchTo(t *table, src *sourceTable) error {
+	if sameColumns(t.src.columns, src.columns) {
+		return nil
+	}
+	next := &table{def: t.def, port: t.port}
+	if err := next.adopt(src, r.zone, r.cfg.ZeroDate); err != nil {
+		return t.changed(err)
+	}
+	if !sameOutput(t, next) {
+		return t.changed(errors.New("its key changed"))
+	}
+	for _, c := range t.def.Schema.Names() {
+		if i, j := t.src.index(c), src.index(c); i >= 0 && j >= 0 && !sameColumn(t.src.columns[i], src.columns[j]) {
+			r.log.Info("source column changed its type and still fits", "table", t.id(), "column", c, "type", src.columns[j].ColumnType)
+		}
+	}
+	r.log.Info("source table changed in columns that are not read, or that still fit", "table", t.id(), "statement", clip(t.statement))
+	t.src, t.plan = src, next.plan
+	t.seq.out = mysqlrow.NewBuilder(t.plan, batchRows)
+	for _, c := range t.seq.reading {
+		c.again = true
+		// What comes until it is read again is not needed; its form may differ.
+		c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(t.plan, 64), nil, nil
+	}
+	return nil
+}
+
+// sameOutput reports whether two versions decode into the same columns.
+func sameOutput(a, b *table) bool {
+	if len(a.schema.Fields) != len(b.schema.Fields) || !slices.Equal(a.key, b.key) || a.cut != b.cut || !slices.Equal(a.visible, b.visible) {
+		return false
+	}
+	for i, f := range a.schema.Fields {
+		if g := b.schema.Fields[i]; f.Name != g.Name || f.Type.String() != g.Type.String() {
+			return false
+		}
+	}
+	return true
+}
+
+// changed says that the job cannot follow a change of the table.
+func (t *table) changed(cause error) error {
+	e := &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.def.Label, Pos: t.def.Pos,
+		Msg:   "source table " + t.id() + " was changed in a way the job cannot follow",
+		Cause: cause,
+		Hint:  "correct the CREATE TABLE statement, then read the table anew with --fresh --replace",
+	}
+	var list diag.List
+	var one *diag.Error
+	switch {
+	case errors.As(cause, &list) && len(list) > 0:
+		e.Cause, e.Hint = errors.New(list[0].Msg), list[0].Hint+", then read the table anew with --fresh --replace"
+	case errors.As(cause, &one):
+		e.Cause = errors.New(one.Msg)
+	}
+	if t.statement != "" {
+		e.Notes = append(e.Notes, "statement: "+clip(t.statement))
+	}
+	return e
+}
+
+// rebind finds the version of the table that a table map describes, if the
+// columns in use are not it: the version of now, or one put together from the
+// names in the log.
+func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, cause error) (*mysqlrow.Layout, error) {
+	if err := r.flush(ctx); err != nil {
+		return nil, err
+	}
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer n.close()
+	now, err := n.describe(t.def.Database, t.def.Name)
+	if err != nil {
+		return nil, sourceError(n.addr, err)
+	}
+	versions := make([]*sourceTable, 0, 3)
+	if now != nil {
+		versions = append(versions, now, now.named(m))
+	}
+	versions = append(versions, t.src.named(m))
+	for _, src := range versions {
+		if src == nil {
+			continue
+		}
+		next := &table{def: t.def, port: t.port}
+		if next.adopt(src, r.zone, r.cfg.ZeroDate) != nil || !sameOutput(t, next) {
+			continue
+		}
+		if _, err := next.plan.Bind(m); err != nil {
+			continue
+		}
+		if err := r.switchTo(t, src); err != nil {
+			return nil, err
+		}
+		return t.plan.Bind(m)
+	}
+	return nil, t.changed(cause)
+}
+
+// named puts the columns of t in the order in which the log names them, with
+// columns t does not know as ones of any type. nil if the log does not tell names.
+func (t *sourceTable) named(m mysqlrow.TableMap) *sourceTable {
+	if len(m.Names) == 0 || len(m.Names) != len(m.Types) {
+		return nil
+	}
+	out := *t
+	out.columns = make([]mysqlrow.Column, len(m.Names))
+	for i, name := range m.Names {
+		if j := t.index(string(name)); j >= 0 {
+			out.columns[i] = t.columns[j]
+			continue
+		}
+		out.columns[i] = mysqlrow.Column{Name: string(name), DataType: "unknown", ColumnType: unknownType(m, i)}
+	}
+	return &out
+}
+
+// unknownType is a type that agrees with the log in UNSIGNED, whose bits stand
+// for the numeric columns alone.
+func unknownType(m mysqlrow.TableMap, i int) string {
+	bit := 0
+	for _, t := range m.Types[:i] {
+		if numeric(t) {
+			bit++
+		}
+	}
+	if numeric(m.Types[i]) && bit/8 < len(m.Signedness) && m.Signedness[bit/8]&(0x80>>(bit%8)) != 0 {
+		return "unknown unsigned"
+	}
+	return "unknown"
+}
+
+func numeric(wire byte) bool {
+	switch wire {
+	case mysql.MYSQL_TYPE_TINY, mysql.MYSQL_TYPE_SHORT, mysql.MYSQL_TYPE_INT24, mysql.MYSQL_TYPE_LONG,
+		mysql.MYSQL_TYPE_LONGLONG, mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_DOUBLE:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,179 @@
+package cdc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+)
+
+// Reader is the source of all tables of one server: a dataflow.SourceReader and
+// dataflow.Checker. See the package comment for how its goroutines share work.
+type Reader struct {
+	cfg    Config
+	log    *slog.Logger
+	tables []*table
+	byName map[string][]*table
+
+	server *server
+	zone   *time.Location
+	// pos is the last edge: everything before it was applied.
+	pos Position
+	// target is where a catch-up run ends, nil for none.
+	target *Position
+	// startNow is the position when Open ran; caught up means to be beyond it.
+	startNow Position
+
+	run *runState
+}
+
+// New makes a reader; it does no I/O.
+func New(cfg Config) (*Reader, error) {
+	if len(cfg.Tables) == 0 {
+		return nil, errors.New("making a MySQL source: no tables")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}}
+	for i, def := range cfg.Tables {
+		r.tables = append(r.tables, &table{def: def, port: i})
+	}
+	return r, nil
+}
+
+// Check looks at reach, rights, binlog settings and tables, and reports all that
+// is wrong at once.
+func (r *Reader) Check(ctx context.Context) error {
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	return r.check(n)
+}
+
+// Open checks the source once more and finds the position to start from.
+func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	if err := r.check(n); err != nil {
+		return err
+	}
+	if r.startNow, err = n.now(r.server); err != nil {
+		return err
+	}
+	if r.cfg.CatchUp {
+		target := r.startNow.clone()
+		r.target = &target
+	}
+	if restored != nil {
+		err = r.restore(n, restored)
+	} else {
+		err = r.start(ctx, n)
+	}
+	if err != nil {
+		return err
+	}
+	r.log.Info("source opened", "server", n.addr, "server_uuid", r.pos.ServerUUID, "position", r.pos.String(), "snapshot_complete", r.complete())
+	return nil
+}
+
+// start chooses the position of a fresh start.
+func (r *Reader) start(ctx context.Context, n *conn) (err error) {
+	whole := r.cfg.Startup.Mode == StartInitial || r.cfg.Startup.Mode == StartSnapshot
+	for _, t := range r.tables {
+		t.resetSequencer(rangeSet{all: !whole})
+	}
+	switch r.cfg.Startup.Mode {
+	case StartInitial, StartSnapshot, StartLatest:
+		r.pos = r.startNow.clone()
+	case StartEarliest:
+		r.pos, err = n.earliest(r.server)
+	case StartOffset:
+		r.pos, err = r.givenPosition(ctx, n)
+	case StartTimestamp:
+		r.pos, err = r.positionAt(ctx, n, r.cfg.Startup.Millis)
+	}
+	if err != nil {
+		return err
+	}
+	return n.resumable(r.server, r.pos)
+}
+
+// restore takes over a stored state.
+func (r *Reader) restore(n *conn, data json.RawMessage) error {
+	s, err := readState(data)
+	if err != nil {
+		return err
+	}
+	if r.pos, err = s.position(); err != nil {
+		return err
+	}
+	for _, t := range r.tables {
+		ts, ok := s.Tables[r.stateKey(t)]
+		if !ok {
+			return &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeJobState, Table: t.def.Label,
+				Msg:  "the stored state of the job does not know source table " + t.id(),
+				Hint: "give the job with the new table another pipeline.name, or start it with --fresh --replace",
+			}
+		}
+		if len(ts.Columns) > 0 {
+			if err := t.restoreVersion(ts, r.zone, r.cfg.ZeroDate); err != nil {
+				return err
+			}
+		}
+		t.resetSequencer(ts.Snapshot)
+	}
+	if err := n.resumable(r.server, r.pos); err != nil {
+		return err
+	}
+	if r.pos.ServerUUID != r.server.uuid {
+		r.log.Info("source is another server of the same history", "before", r.pos.ServerUUID, "now", r.server.uuid)
+		r.pos.ServerUUID, r.pos.File, r.pos.Offset = r.server.uuid, "", 0
+	}
+	return nil
+}
+
+// restoreVersion reads events by the columns that the state knows, where the
+// table has changed since in columns that do not matter.
+func (t *table) restoreVersion(ts tableState, zone *time.Location, zero mysqlrow.ZeroDate) error {
+	now := t.src
+	then := &sourceTable{columns: ts.Columns, primary: ts.Primary, indexed: now.indexed, engine: now.engine, rows: now.rows, rowBytes: now.rowBytes}
+	if sameColumns(now.columns, then.columns) {
+		return nil
+	}
+	return t.adopt(then, zone, zero)
+}
+
+// resetSequencer starts sequencing with what was emitted before.
+func (t *table) resetSequencer(done rangeSet) {
+	t.seq = &sequencer{out: mysqlrow.NewBuilder(t.plan, batchRows), done: done, keyed: t.cut != ""}
+}
+
+// complete reports whether all chunks of all tables are out.
+func (r *Reader) complete() bool {
+	for _, t := range r.tables {
+		if !t.seq.complete() {
+			return false
+		}
+	}
+	return true
+}
+
+// SnapshotState gives the state at the current edge.
+func (r *Reader) SnapshotState(context.Context, dataflow.CheckpointID) (dataflow.SourceState, error) {
+	return r.snapshotState()
+}
+
+// Close has nothing to release: Run ends its goroutines itself.
+func (r *Reader) Close() error { return nil }

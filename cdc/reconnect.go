@@ -1,0 +1,132 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"leat/internal/diag"
+)
+
+// connect opens the binlog connection in the background, after wait; the result
+// comes through the dial channel. It starts after the last edge.
+func (r *Reader) connect(ctx context.Context, wait time.Duration) {
+	s, pos, first := r.run, r.pos.clone(), r.server
+	s.wg.Go(func() {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		d, sv, err := r.open(ctx, pos, first)
+		select {
+		case s.dial <- dialed{d, sv, err}:
+		case <-ctx.Done():
+			if d != nil {
+				d.conn.close()
+			}
+		}
+	})
+}
+
+// open checks that the server can continue from pos, and asks for the log.
+func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumper, *server, error) {
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer n.close()
+	s, err := n.inspect()
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.uuid != before.uuid && pos.GTID != nil {
+		// The old file names mean nothing here.
+		pos.File, pos.Offset = "", 0
+	}
+	if err := n.resumable(s, pos); err != nil {
+		return nil, nil, err
+	}
+	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s.uuid)
+	return d, s, err
+}
+
+// dialed takes over a new connection.
+func (r *Reader) dialed(ctx context.Context, d dialed) error {
+	s := r.run
+	if d.err != nil {
+		return r.retry(ctx, d.err)
+	}
+	if d.server.uuid != r.pos.ServerUUID {
+		if s.resuming {
+			d.d.conn.close()
+			return r.otherTransaction()
+		}
+		if r.pos.ServerUUID != "" {
+			r.log.Info("source is another server of the same history", "before", r.pos.ServerUUID, "now", d.server.uuid)
+		}
+		r.pos.ServerUUID, r.pos.File, r.pos.Offset = d.server.uuid, "", 0
+	}
+	r.server = d.server
+	s.mon.server.Store(d.server)
+	s.wg.Go(func() { d.d.run(ctx) })
+	return nil
+}
+
+// lost follows the end of a connection: its events were all applied, and the
+// next one starts after the last edge.
+func (r *Reader) lost(ctx context.Context, err error) error {
+	s := r.run
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.skip = 0
+	s.resuming = s.open.active
+	return r.retry(ctx, err)
+}
+
+// retry plans the next connection, or gives the error that ends the reading.
+func (r *Reader) retry(ctx context.Context, err error) error {
+	s := r.run
+	var my *mysql.MyError
+	if errors.As(err, &my) && my.Code == mysql.ER_MASTER_FATAL_ERROR_READING_BINLOG {
+		return fatalLogError(r.server.addr, my.Message)
+	}
+	s.failures++
+	if !transient(err) || s.failures > max(r.cfg.MaxRetries, 1) {
+		return sourceError(r.server.addr, err)
+	}
+	r.log.Warn("the binlog connection broke; connecting again", "error", err, "position", r.pos.String(), "failures", s.failures)
+	r.connect(ctx, backoff(s.failures-1))
+	return nil
+}
+
+// sourceError makes an error of the stream one that people can act on. A broken
+// connection may be cured by a restart of the job.
+func sourceError(addr string, err error) error {
+	var e *diag.Error
+	var l diag.List
+	if errors.As(err, &e) || errors.As(err, &l) {
+		return err
+	}
+	if !transient(err) {
+		return fmt.Errorf("reading the binlog of %s: %w", addr, err)
+	}
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
+		Msg: "the binlog connection to " + addr + " broke", Cause: err,
+		Hint: "check that the server runs; 'connect.max-retries' says how often to try",
+	}
+}
+
+// fatalLogError reads the server's refusal to send the log.
+func fatalLogError(addr, message string) error {
+	return &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeSourcePurged,
+		Msg:  fmt.Sprintf("MySQL at %s cannot send the binlog from where the job stands: %s", addr, message),
+		Hint: "if the log was purged, read the tables anew with --fresh --replace; if another replica uses the same server id, set another 'server-id'",
+	}
+}

@@ -1,0 +1,433 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/columnar"
+	"leat/internal/diag"
+)
+
+// snapshot reads the outstanding chunks of all tables with a few sessions. What
+// it shares with the goroutine of Run goes through three channels; the chunks
+// themselves belong to one side at a time.
+//
+//	reader: plan a chunk ─ marks ─→ Run: mark the range at an edge, answer with
+//	the transactions the stream has passed ─→ reader: low, view, high, SELECT
+//	─ read ─→ Run: wait until the stream has passed high, merge, emit
+type snapshot struct {
+	cfg    *Config
+	server *server
+	marks  chan markRequest
+	read   chan *chunk
+	fatal  chan error
+
+	mu   sync.Mutex
+	cond *sync.Cond
+	// plans are the tables still to be cut, in order.
+	plans []*chunkPlan
+	again []*chunk
+	// held is the memory of chunks that wait, in bytes.
+	held int64
+	over bool
+}
+
+// chunkPlan cuts one table.
+type chunkPlan struct {
+	table *table
+	plan  *mysqlrow.Plan
+	// done is what was emitted when reading began.
+	done rangeSet
+	from mysqlrow.IntKey
+	rows int
+	over bool
+}
+
+// markRequest asks Run to mark the range of a chunk. The answer holds the
+// transactions that the stream has passed, nil without GTIDs.
+type markRequest struct {
+	chunk  *chunk
+	answer chan *GTIDSet
+}
+
+const (
+	defaultChunkRows     = 65536
+	minChunkRows         = 512
+	chunkTargetBytes     = 16 << 20
+	defaultSnapshotBytes = 128 << 20
+)
+
+func newSnapshot(cfg *Config, s *server, tables []*table) *snapshot {
+	sn := &snapshot{cfg: cfg, server: s, marks: make(chan markRequest), read: make(chan *chunk), fatal: make(chan error, 1)}
+	sn.cond = sync.NewCond(&sn.mu)
+	for _, t := range tables {
+		if t.seq.complete() {
+			continue
+		}
+		done := t.seq.done
+		done.list = append([]keyRange(nil), done.list...)
+		sn.plans = append(sn.plans, &chunkPlan{table: t, plan: t.plan, done: done, from: done.edge, rows: chunkRows(cfg, t.src)})
+	}
+	return sn
+}
+
+// chunkRows is the number of rows of a chunk: what the user wants, else as many
+// as keep a chunk of wide rows small.
+func chunkRows(cfg *Config, src *sourceTable) int {
+	if cfg.ChunkRows > 0 {
+		return cfg.ChunkRows
+	}
+	if src.rowBytes > 0 {
+		return int(max(minChunkRows, min(defaultChunkRows, chunkTargetBytes/src.rowBytes)))
+	}
+	return defaultChunkRows
+}
+
+// run reads until ctx ends or stop is called; it is a goroutine of its own.
+func (sn *snapshot) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, sn.stop)
+	defer stop()
+	readers := sn.cfg.SnapshotReaders
+	if readers <= 0 {
+		readers = 2
+	}
+	var wg sync.WaitGroup
+	for range readers {
+		wg.Go(func() {
+			r := chunkReader{sn: sn}
+			defer r.close()
+			if err := r.run(ctx); err != nil && ctx.Err() == nil {
+				select {
+				case sn.fatal <- err:
+				default:
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// stop lets the readers end.
+func (sn *snapshot) stop() {
+	sn.mu.Lock()
+	sn.over = true
+	sn.mu.Unlock()
+	sn.cond.Broadcast()
+}
+
+// hold adds n bytes to what waiting chunks hold.
+func (sn *snapshot) hold(n int64) {
+	sn.mu.Lock()
+	sn.held += n
+	sn.mu.Unlock()
+	if n < 0 {
+		sn.cond.Broadcast()
+	}
+}
+
+// repeat queues c to be read again; its rows were dropped.
+func (sn *snapshot) repeat(c *chunk) {
+	sn.mu.Lock()
+	sn.held -= c.bytes
+	c.rows, c.bytes = nil, 0
+	sn.again = append(sn.again, c)
+	sn.mu.Unlock()
+	sn.cond.Broadcast()
+}
+
+// next gives the next chunk to read. It waits while waiting chunks hold too
+// much memory or all chunks are with others; nil says that all is read.
+func (sn *snapshot) next(n *conn) (*chunk, error) {
+	limit := sn.cfg.SnapshotBytes
+	if limit <= 0 {
+		limit = defaultSnapshotBytes
+	}
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	for {
+		switch {
+		case sn.over:
+			return nil, nil
+		case sn.held >= limit:
+		case len(sn.again) > 0:
+			c := sn.again[0]
+			sn.again = sn.again[1:]
+			return c, nil
+		case len(sn.plans) > 0:
+			c, err := sn.plans[0].cut(n)
+			if err != nil {
+				return nil, err
+			}
+			if c == nil || sn.plans[0].over {
+				sn.plans = sn.plans[1:]
+			}
+			if c != nil {
+				return c, nil
+			}
+			continue
+		}
+		sn.cond.Wait()
+	}
+}
+
+// cut gives the next chunk of the table, nil if none is left. The boundary comes
+// from the index of the chunk key alone.
+func (p *chunkPlan) cut(n *conn) (*chunk, error) {
+	t := p.table
+	if t.cut == "" {
+		p.over = true
+		return &chunk{table: t, plan: p.plan, keys: keyRange{0, lastKey}}, nil
+	}
+	gap, ok := p.done.gap(p.from)
+	if !ok {
+		p.over = true
+		return nil, nil
+	}
+	key := mysqlrow.QuoteName(t.cut)
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1 OFFSET %d", key, t.sqlName(), t.where(p.plan, gap), key, p.rows-1)
+	rows, err := n.query(sql)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows.rows) > 0 {
+		hi, err := p.plan.ParseKey([]byte(rows.rows[0][0]))
+		if err != nil {
+			return nil, err
+		}
+		gap.hi = min(gap.hi, hi)
+	}
+	if gap.hi == lastKey {
+		p.over = true
+	} else {
+		p.from = gap.hi + 1
+	}
+	return &chunk{table: t, plan: p.plan, keys: gap}, nil
+}
+
+// where is the condition of a range of chunk keys.
+func (t *table) where(plan *mysqlrow.Plan, r keyRange) string {
+	key := mysqlrow.QuoteName(t.cut)
+	var parts []string
+	if t.cut != "" && r.lo > 0 {
+		parts = append(parts, key+" >= "+plan.FormatKey(r.lo))
+	}
+	if t.cut != "" && r.hi < lastKey {
+		parts = append(parts, key+" <= "+plan.FormatKey(r.hi))
+	}
+	if len(parts) == 0 {
+		return "1 = 1"
+	}
+	return strings.Join(parts, " AND ")
+}
+
+// sqlName is the quoted name of the table.
+func (t *table) sqlName() string {
+	return mysqlrow.QuoteName(t.def.Database) + "." + mysqlrow.QuoteName(t.def.Name)
+}
+
+// chunkReader is one session that reads chunks.
+type chunkReader struct {
+	sn   *snapshot
+	conn *conn
+	uuid string
+	// locks is a second session for the marks of a server without GTIDs.
+	locks *conn
+	// failures counts the chunks in a row that broke.
+	failures int
+}
+
+func (r *chunkReader) close() {
+	r.conn.close()
+	r.locks.close()
+	r.conn, r.locks = nil, nil
+}
+
+func (r *chunkReader) run(ctx context.Context) error {
+	for {
+		c, err := r.step(ctx)
+		switch {
+		case err == nil && c == nil:
+			return nil
+		case err != nil && !r.mayRetry(err):
+			return err
+		case err != nil:
+			r.close()
+			select {
+			case <-time.After(backoff(r.failures)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		default:
+			r.failures = 0
+		}
+		if c == nil {
+			continue
+		}
+		c.err = err
+		select {
+		case r.sn.read <- c:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// step reads one chunk. A chunk that comes with an error was marked or taken,
+// and has to go back.
+func (r *chunkReader) step(ctx context.Context) (*chunk, error) {
+	if r.conn == nil {
+		if err := r.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c, err := r.sn.next(r.conn)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	req := markRequest{chunk: c, answer: make(chan *GTIDSet, 1)}
+	var passed *GTIDSet
+	select {
+	case r.sn.marks <- req:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case passed = <-req.answer:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return c, r.readChunk(ctx, c, passed)
+}
+
+// open starts the session: rows come as the plan expects them.
+func (r *chunkReader) open(ctx context.Context) error {
+	n, err := r.sn.cfg.connect(ctx)
+	if err != nil {
+		return err
+	}
+	r.conn = n
+	set := append(mysqlrow.SessionStatements(),
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+		"SET SESSION net_write_timeout = 3600, wait_timeout = 28800")
+	for _, sql := range set {
+		if err := n.exec(sql); err != nil {
+			return err
+		}
+	}
+	r.uuid, err = n.value("SELECT @@GLOBAL.server_uuid")
+	return err
+}
+
+func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) error {
+	mark := r.markExact
+	if passed != nil {
+		mark = r.markGTID
+	}
+	if err := mark(ctx, c, passed); err != nil {
+		return err
+	}
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.table.where(c.plan, c.keys))
+	b := mysqlrow.NewBuilder(c.plan, batchRows)
+	err := r.conn.rows(sql, func(packet []byte) error {
+		if err := b.AppendText(columnar.Insert, packet); err != nil {
+			return err
+		}
+		if b.Len() >= batchRows {
+			r.keep(c, b)
+			b = mysqlrow.NewBuilder(c.plan, batchRows)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if b.Len() > 0 {
+		r.keep(c, b)
+	}
+	return r.conn.exec("COMMIT")
+}
+
+func (r *chunkReader) keep(c *chunk, b *mysqlrow.Builder) {
+	n := b.Bytes()
+	c.rows = append(c.rows, b)
+	c.count += int64(b.Len())
+	c.bytes += n
+	r.sn.hold(n)
+}
+
+// markGTID takes the marks in the order that makes them safe: low holds all that
+// the stream has passed and the view holds all of low; high is beyond the view.
+func (r *chunkReader) markGTID(ctx context.Context, c *chunk, passed *GTIDSet) (err error) {
+	if c.low, err = r.conn.awaitGTIDs(ctx, passed); err != nil {
+		return err
+	}
+	if err := r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT"); err != nil {
+		return err
+	}
+	c.high, err = r.conn.endOfLog(r.sn.server)
+	c.high.uuid = r.uuid
+	return err
+}
+
+// markExact takes one mark while nobody can commit to the table.
+func (r *chunkReader) markExact(ctx context.Context, c *chunk, _ *GTIDSet) (err error) {
+	if r.locks == nil {
+		if r.locks, err = r.sn.cfg.connect(ctx); err != nil {
+			return err
+		}
+		if err := r.locks.exec("SET SESSION lock_wait_timeout = 30"); err != nil {
+			return err
+		}
+	}
+	if err := r.locks.exec("LOCK TABLES " + c.table.sqlName() + " READ"); err != nil {
+		return err
+	}
+	c.high, err = r.locks.endOfLog(r.sn.server)
+	c.high.uuid = r.uuid
+	if err == nil {
+		err = r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+	}
+	if unlock := r.locks.exec("UNLOCK TABLES"); err == nil {
+		err = unlock
+	}
+	return err
+}
+
+// mayRetry reports whether the chunk may be read again after err, and counts.
+func (r *chunkReader) mayRetry(err error) bool {
+	if !transient(err) {
+		return false
+	}
+	r.failures++
+	return r.failures <= max(r.sn.cfg.MaxRetries, 1)
+}
+
+// backoff is the pause before try number n.
+func backoff(n int) time.Duration {
+	return min(200*time.Millisecond<<min(n, 8), 10*time.Second)
+}
+
+// transient reports errors that a new connection or a second try may cure.
+func transient(err error) bool {
+	if errors.Is(err, errLost) || errors.Is(err, mysql.ErrBadConn) {
+		return true
+	}
+	var ne net.Error
+	if errors.As(err, &ne) {
+		return true
+	}
+	switch errorCode(err) {
+	case mysql.ER_SERVER_SHUTDOWN, mysql.ER_QUERY_INTERRUPTED, mysql.ER_LOCK_WAIT_TIMEOUT, mysql.ER_LOCK_DEADLOCK,
+		mysql.ER_TABLE_DEF_CHANGED, mysql.ER_CON_COUNT_ERROR, 3169 /* ER_SESSION_WAS_KILLED */, 1927, 4031:
+		return true
+	}
+	return diag.Retryable(err)
+}

@@ -1,0 +1,127 @@
+package cdc
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+)
+
+// Names of the properties that a checkpoint puts into the snapshots it commits.
+const (
+	PropGTID       = "leat.source.gtid"
+	PropFile       = "leat.source.file"
+	PropPos        = "leat.source.pos"
+	PropTime       = "leat.source.time"
+	PropServerUUID = "leat.source.server_uuid"
+	// PropComplete is "false" until all chunks of all tables are out.
+	PropComplete = "leat.source.complete"
+)
+
+// stateVersion is raised when older programs could not read a state.
+const stateVersion = 1
+
+// state is what a checkpoint stores: the edge of the stream, and what of each
+// table's snapshot was emitted before it.
+type state struct {
+	Version    int    `json:"version"`
+	ServerUUID string `json:"server_uuid"`
+	// GTID is nil on a server without GTIDs.
+	GTID   *string               `json:"gtid,omitempty"`
+	File   string                `json:"file,omitempty"`
+	Offset uint64                `json:"offset,omitempty"`
+	Millis int64                 `json:"time,omitempty"`
+	Tables map[string]tableState `json:"tables"`
+}
+
+// tableState is the part of one table, by id.
+type tableState struct {
+	Snapshot rangeSet `json:"snapshot"`
+	// Columns is the table version at the edge: events after it are read by it
+	// until the log tells of a change.
+	Columns []mysqlrow.Column `json:"columns"`
+	Primary []string          `json:"primary,omitempty"`
+	Cut     string            `json:"cut,omitempty"`
+}
+
+// stateKey names a table in the state; a table read into several ports has one
+// entry a port.
+func (r *Reader) stateKey(t *table) string {
+	n := 0
+	for _, o := range r.tables[:t.port] {
+		if o.id() == t.id() {
+			n++
+		}
+	}
+	if n == 0 {
+		return t.id()
+	}
+	return t.id() + "#" + strconv.Itoa(n+1)
+}
+
+// snapshotState makes the state of the current edge.
+func (r *Reader) snapshotState() (dataflow.SourceState, error) {
+	s := state{
+		Version: stateVersion, ServerUUID: r.pos.ServerUUID, File: r.pos.File, Offset: r.pos.Offset,
+		Millis: r.pos.TimeMillis, Tables: map[string]tableState{},
+	}
+	props := map[string]string{PropComplete: strconv.FormatBool(r.complete())}
+	if r.pos.GTID != nil {
+		text := r.pos.GTID.String()
+		s.GTID = &text
+		props[PropGTID] = text
+	}
+	for k, v := range map[string]string{PropFile: s.File, PropServerUUID: s.ServerUUID} {
+		if v != "" {
+			props[k] = v
+		}
+	}
+	if s.File != "" {
+		props[PropPos] = strconv.FormatUint(s.Offset, 10)
+	}
+	if s.Millis > 0 {
+		props[PropTime] = strconv.FormatInt(s.Millis, 10)
+	}
+	for _, t := range r.tables {
+		done := t.seq.done
+		if !t.seq.keyed && !done.all {
+			done = rangeSet{}
+		}
+		s.Tables[r.stateKey(t)] = tableState{Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut}
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return dataflow.SourceState{}, fmt.Errorf("writing the source state: %w", err)
+	}
+	return dataflow.SourceState{Data: data, Properties: props}, nil
+}
+
+// readState reads what snapshotState wrote.
+func readState(data json.RawMessage) (*state, error) {
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("reading the stored source state: %w", err)
+	}
+	if s.Version != stateVersion {
+		return nil, &diag.Error{
+			Domain: diag.Guard, Code: diag.CodeJobState,
+			Msg:  fmt.Sprintf("the stored source state has version %d, which this program does not read", s.Version),
+			Hint: "run the program that wrote it, or start with --fresh --replace",
+		}
+	}
+	return &s, nil
+}
+
+// position gives the edge of the state.
+func (s *state) position() (Position, error) {
+	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, TimeMillis: s.Millis}
+	if s.GTID == nil {
+		return p, nil
+	}
+	set, err := ParseGTIDSet(*s.GTID)
+	p.GTID = set
+	return p, err
+}

@@ -1,0 +1,457 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+)
+
+// Limits at which batches close.
+const (
+	batchBytes = 4 << 20
+	// linger is how long rows wait for company when the log is idle.
+	linger = 20 * time.Millisecond
+	// queueBytes is what may wait between network and decoding.
+	queueBytes = 16 << 20
+)
+
+// runState is what one Run holds.
+type runState struct {
+	out    dataflow.Collector
+	queue  *queue
+	events []event // taken from the queue, given back for reuse
+
+	snap *snapshot
+	// marks wait for the next edge; waiting are chunks whose rows are in.
+	marks   []markRequest
+	waiting []*chunk
+
+	// dial brings a new binlog connection, or why there is none.
+	dial     chan dialed
+	failures int
+
+	// open is the transaction at hand, if its rows began to be applied.
+	open openTxn
+	// skip counts row events of open that were applied before the connection broke.
+	skip int
+	// resuming says that the next transaction must be open again.
+	resuming bool
+
+	// lingering is armed while rows wait to be emitted.
+	lingering bool
+	timer     *time.Timer
+	inTxn     bool // the coordinator was told of an open transaction
+
+	rows      int64 // row changes and chunk rows emitted
+	snapRows  int64
+	snapTotal int64
+	mon       *monitor
+	wg        sync.WaitGroup
+}
+
+// openTxn is a transaction whose end has not come yet.
+type openTxn struct {
+	active bool
+	id     gtid
+	events int
+	rows   int64
+}
+
+type dialed struct {
+	d      *dumper
+	server *server
+	err    error
+}
+
+// Run streams until ctx ends, the job stops, or a bounded run has all it wants.
+func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &runState{
+		out: out, queue: newQueue(queueBytes), dial: make(chan dialed, 1), timer: time.NewTimer(time.Hour),
+		mon: &monitor{cfg: &r.cfg},
+	}
+	r.run = s
+	s.timer.Stop()
+	defer func() {
+		cancel()
+		s.wg.Wait()
+	}()
+	if !r.complete() {
+		s.snap = newSnapshot(&r.cfg, r.server, r.tables)
+		s.snapTotal = r.estimatedRows()
+		s.wg.Go(func() { s.snap.run(ctx) })
+	}
+	s.wg.Go(func() { s.mon.run(ctx) })
+	r.connect(ctx, 0)
+	err := r.loop(ctx)
+	if errors.Is(err, errFinished) {
+		return nil
+	}
+	return err
+}
+
+// errFinished ends the loop of a bounded run.
+var errFinished = errors.New("everything wanted was read")
+
+func (r *Reader) estimatedRows() int64 {
+	var n int64
+	for _, t := range r.tables {
+		if !t.seq.complete() {
+			n += t.src.rows
+		}
+	}
+	return n
+}
+
+func (r *Reader) loop(ctx context.Context) error {
+	s := r.run
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	var marks chan markRequest
+	var read chan *chunk
+	var fatal chan error
+	if s.snap != nil {
+		marks, read, fatal = s.snap.marks, s.snap.read, s.snap.fatal
+	}
+	for {
+		if !s.open.active {
+			if err := r.edge(ctx); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.queue.ready:
+			if err := r.drain(ctx); err != nil {
+				return err
+			}
+		case <-s.out.Due():
+		case m := <-marks:
+			s.marks = append(s.marks, m)
+		case c := <-read:
+			s.waiting = append(s.waiting, c)
+		case err := <-fatal:
+			return err
+		case d := <-s.dial:
+			if err := r.dialed(ctx, d); err != nil {
+				return err
+			}
+		case <-s.timer.C:
+			s.lingering = false
+			if err := r.flush(ctx); err != nil {
+				return err
+			}
+		case <-tick.C:
+			r.report()
+		}
+	}
+}
+
+// drain applies what the queue holds.
+func (r *Reader) drain(ctx context.Context) error {
+	s := r.run
+	s.events = s.queue.take(s.events)
+	for i := range s.events {
+		if err := r.event(ctx, &s.events[i]); err != nil {
+			return err
+		}
+	}
+	pending := false
+	for _, t := range r.tables {
+		pending = pending || t.seq.out.Len() > 0
+	}
+	if pending && !s.lingering {
+		s.lingering = true
+		s.timer.Reset(linger)
+	}
+	if s.open.active {
+		s.inTxn = true
+		s.out.InTransaction(s.open.rows)
+	}
+	return nil
+}
+
+// event applies one event of the log.
+func (r *Reader) event(ctx context.Context, e *event) error {
+	s := r.run
+	switch e.kind {
+	case evBegin:
+		return r.begin(e)
+	case evRows:
+		return r.rowsEvent(ctx, e)
+	case evStatement:
+		return r.statementEvent(ctx, e)
+	case evCommit:
+		if s.resuming || s.skip > 0 {
+			return r.otherTransaction()
+		}
+		s.failures = 0
+		for _, t := range r.tables {
+			if len(t.seq.reading) > 0 {
+				t.seq.commit(e.id, e.file, e.offset)
+			}
+		}
+		if r.pos.GTID != nil && e.id.gno != 0 {
+			r.pos.GTID.Add(e.id)
+		}
+		r.pos.TimeMillis = e.millis
+		r.move(e.file, e.offset)
+		s.open.active = false
+		return r.edge(ctx)
+	case evAdvance:
+		s.failures = 0
+		r.move(e.file, e.offset)
+		return nil
+	case evLost:
+		return r.lost(ctx, e.err)
+	}
+	return nil
+}
+
+// move takes over the place of an edge. A server that skips what we have starts
+// before it: such places are not ours.
+func (r *Reader) move(file string, offset uint64) {
+	if r.pos.File == "" || (mark{file: r.pos.File, offset: r.pos.Offset}).reached(file, offset) {
+		r.pos.File, r.pos.Offset = file, offset
+	}
+}
+
+func (r *Reader) begin(e *event) error {
+	s := r.run
+	if s.resuming {
+		if e.id != s.open.id {
+			return r.otherTransaction()
+		}
+		// The same transaction comes again from its start: what of it was applied
+		// before the connection broke is passed over.
+		s.resuming, s.skip = false, s.open.events
+		return nil
+	}
+	s.open = openTxn{active: true, id: e.id}
+	return nil
+}
+
+func (r *Reader) otherTransaction() error {
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
+		Msg:  "the connection broke within a transaction, which the server does not send again",
+		Hint: "the job starts again from its last checkpoint",
+	}
+}
+
+func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
+	s := r.run
+	if s.skip > 0 {
+		s.skip--
+		return nil
+	}
+	s.open.events++
+	full := false
+	for _, b := range e.table.bound {
+		t := b.table
+		if b.layout == nil || b.plan != t.plan {
+			l, err := r.bind(ctx, t, e.table.columns)
+			if err != nil {
+				return err
+			}
+			b.layout, b.plan = l, t.plan
+		}
+		before := t.seq.out.Len()
+		if err := t.seq.apply(b.layout, e.rows); err != nil {
+			return t.at(-1, err)
+		}
+		n := t.seq.out.Len()
+		s.open.rows += int64(n - before)
+		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes
+	}
+	if full {
+		return r.flush(ctx)
+	}
+	return nil
+}
+
+// flush emits the rows that wait.
+func (r *Reader) flush(ctx context.Context) error {
+	s := r.run
+	for _, t := range r.tables {
+		n := t.seq.out.Len()
+		if n == 0 {
+			continue
+		}
+		b, err := t.seq.out.Finish(t.schema)
+		if err != nil {
+			return err
+		}
+		s.rows += int64(n)
+		if s.open.active {
+			s.inTxn = true
+			s.out.InTransaction(s.open.rows)
+		}
+		if err := t.emit(ctx, s.out, b); err != nil {
+			return err
+		}
+	}
+	if s.lingering {
+		s.lingering = false
+		s.timer.Stop()
+	}
+	return nil
+}
+
+// edge is called between transactions: chunks are marked and emitted here,
+// barriers injected, and bounded runs ended.
+func (r *Reader) edge(ctx context.Context) error {
+	s := r.run
+	if s.snap != nil {
+		if err := r.chunks(ctx); err != nil {
+			return err
+		}
+	}
+	if s.inTxn {
+		s.inTxn = false
+		s.out.InTransaction(0)
+	}
+	if s.out.BarrierDue() {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+		if err := s.out.Edge(ctx); err != nil {
+			return err
+		}
+	}
+	if !r.finished() {
+		return nil
+	}
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	r.report()
+	return errFinished
+}
+
+// finished reports whether a bounded run has everything.
+func (r *Reader) finished() bool {
+	if r.run.snap != nil {
+		return false
+	}
+	return r.cfg.Startup.Mode == StartSnapshot || r.target != nil && r.beyond(r.target)
+}
+
+// beyond reports whether the edge is at or after p.
+func (r *Reader) beyond(p *Position) bool {
+	if p.ServerUUID == r.pos.ServerUUID && !(mark{file: p.File, offset: p.Offset}).reached(r.pos.File, r.pos.Offset) {
+		return false
+	}
+	return p.GTID == nil || r.pos.GTID != nil && r.pos.GTID.Contains(p.GTID)
+}
+
+// chunks marks ranges that readers are about to read, and emits chunks that the
+// stream has caught up with.
+func (r *Reader) chunks(ctx context.Context) error {
+	s := r.run
+	for more := true; more; {
+		select {
+		case m := <-s.snap.marks:
+			s.marks = append(s.marks, m)
+		case c := <-s.snap.read:
+			s.waiting = append(s.waiting, c)
+		default:
+			more = false
+		}
+	}
+	for _, m := range s.marks {
+		m.chunk.plan = m.chunk.table.plan
+		m.chunk.table.seq.begin(m.chunk)
+		var passed *GTIDSet
+		if r.pos.GTID != nil {
+			passed = r.pos.GTID.Clone()
+		}
+		m.answer <- passed
+	}
+	s.marks = s.marks[:0]
+	rest := s.waiting[:0]
+	for _, c := range s.waiting {
+		done, err := r.chunk(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !done {
+			rest = append(rest, c)
+		}
+	}
+	clear(s.waiting[len(rest):])
+	s.waiting = rest
+	if r.complete() {
+		s.snap.stop()
+		s.snap = nil
+		r.log.Info("snapshot complete", "rows", s.snapRows, "position", r.pos.String())
+	}
+	return nil
+}
+
+// chunk emits c if the stream has passed its view; done says that it does not wait any more.
+func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
+	s, seq := r.run, c.table.seq
+	if c.err != nil || c.again || c.high.uuid != r.pos.ServerUUID {
+		r.log.Info("chunk is read again", "table", c.table.id(), "reason", c.reason(r.pos.ServerUUID))
+		seq.drop(c)
+		s.snap.repeat(c)
+		return true, nil
+	}
+	if !c.high.reached(r.pos.File, r.pos.Offset) {
+		return false, nil
+	}
+	if err := r.flush(ctx); err != nil {
+		return false, err
+	}
+	batches, err := seq.finish(c)
+	if errors.Is(err, errReadAgain) {
+		seq.drop(c)
+		s.snap.repeat(c)
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for i, b := range batches {
+		s.rows += int64(b.Rows())
+		if err := c.table.emit(ctx, s.out, b); err != nil {
+			for _, rest := range batches[i+1:] {
+				rest.Release()
+			}
+			return false, err
+		}
+	}
+	s.snapRows += c.count
+	s.snap.hold(-c.bytes)
+	return true, nil
+}
+
+// reason says why a chunk cannot be used.
+func (c *chunk) reason(uuid string) string {
+	switch {
+	case c.err != nil:
+		return c.err.Error()
+	case c.again:
+		return "the table changed its columns"
+	default:
+		return fmt.Sprintf("the stream is on server %s, the chunk on %s", uuid, c.high.uuid)
+	}
+}
+
+// bind checks a table map against the columns in use. Where they differ, the
+// table may have changed in a column nobody reads.
+func (r *Reader) bind(ctx context.Context, t *table, m mysqlrow.TableMap) (*mysqlrow.Layout, error) {
+	l, err := t.plan.Bind(m)
+	if err == nil {
+		return l, nil
+	}
+	return r.rebind(ctx, t, m, err)
+}

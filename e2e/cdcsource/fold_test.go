@@ -1,0 +1,183 @@
+package cdcsource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"leat/cdc"
+	"leat/internal/columnar"
+	"leat/internal/dataflow"
+)
+
+// copies is a strict copy of each port's table: by id, the row as text.
+type copies []map[int64]string
+
+func (c copies) clone() copies {
+	out := make(copies, len(c))
+	for i, m := range c {
+		out[i] = maps.Clone(m)
+	}
+	return out
+}
+
+// checkpoint is a barrier: the stored state and the copies at it.
+type checkpoint struct {
+	state  dataflow.SourceState
+	copies copies
+}
+
+// collector is a dataflow.Collector that folds what it gets.
+type collector struct {
+	reader *cdc.Reader
+	due    chan struct{}
+
+	mu       sync.Mutex
+	tables   copies
+	rows     int64
+	batches  int
+	edges    int
+	complete int // edges after the snapshot was complete
+	status   dataflow.SourceStatus
+	points   []checkpoint
+	stopAt   int // edge number at which to stop, 0 for never
+	every    int // how often an edge stores a checkpoint
+	// sum is what the balances of port 0 add up to; 0 does not check.
+	sum int64
+	// balance gives the balance in a row's text.
+	rng *rand.Rand
+}
+
+func newCollector(r *cdc.Reader, tables copies) *collector {
+	return &collector{reader: r, due: make(chan struct{}, 1), tables: tables, every: 50, rng: rand.New(rand.NewPCG(1, 2))}
+}
+
+func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer b.Release()
+	c.batches++
+	c.rows += int64(b.Rows())
+	ids, ok := b.Cols[0].(*array.Int64)
+	if !ok {
+		return fmt.Errorf("the first column is %T", b.Cols[0])
+	}
+	for i := range b.Rows() {
+		var text strings.Builder
+		for j, col := range b.Cols[1:] {
+			if j > 0 {
+				text.WriteByte('|')
+			}
+			text.WriteString(col.ValueStr(i))
+		}
+		id, row := ids.Value(i), text.String()
+		have, present := c.tables[port][id]
+		if b.Kind(i).Retracts() {
+			if !present || have != row {
+				return fmt.Errorf("port %d: %s of id %d with %q, but the copy holds %q (%v)", port, b.Kind(i), id, row, have, present)
+			}
+			delete(c.tables[port], id)
+			if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || ids.Value(i+1) != id) {
+				return fmt.Errorf("port %d: -U of id %d without its +U", port, id)
+			}
+			continue
+		}
+		if present {
+			return fmt.Errorf("port %d: %s of id %d with %q, but the copy holds %q", port, b.Kind(i), id, row, have)
+		}
+		c.tables[port][id] = row
+	}
+	return nil
+}
+
+func (c *collector) BarrierDue() bool { return true }
+
+func (c *collector) Due() <-chan struct{} { return c.due }
+
+func (c *collector) Edge(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.edges++
+	if c.sum != 0 && c.status.Complete {
+		c.complete++
+		if err := c.checkSum(); err != nil {
+			return err
+		}
+	}
+	if c.edges%c.every == 0 {
+		st, err := c.reader.SnapshotState(ctx, dataflow.CheckpointID(c.edges))
+		if err != nil {
+			return err
+		}
+		c.status.Complete = st.Properties[cdc.PropComplete] == "true"
+		c.points = append(c.points, checkpoint{st, c.tables.clone()})
+	}
+	if c.stopAt > 0 && c.edges >= c.stopAt {
+		return dataflow.ErrStopped
+	}
+	return nil
+}
+
+func (c *collector) checkSum() error {
+	var sum int64
+	for _, row := range c.tables[0] {
+		var n int64
+		if _, err := fmt.Sscanf(row, "%d|", &n); err != nil {
+			return fmt.Errorf("reading the balance of %q: %w", row, err)
+		}
+		sum += n
+	}
+	if sum != c.sum {
+		return fmt.Errorf("edge %d: the balances add up to %d instead of %d", c.edges, sum, c.sum)
+	}
+	return nil
+}
+
+func (c *collector) InTransaction(int64) {}
+
+func (c *collector) Report(s dataflow.SourceStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	complete := c.status.Complete
+	c.status = s
+	c.status.Complete = complete && s.Complete || s.Complete
+}
+
+func (c *collector) report() dataflow.SourceStatus {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+// last gives a random checkpoint of the run and its state.
+func (c *collector) pick(t *testing.T) (json.RawMessage, copies) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.points) == 0 {
+		return nil, nil
+	}
+	p := c.points[c.rng.IntN(len(c.points))]
+	return p.state.Data, p.copies.clone()
+}
+
+// eventually waits until ok, or fails.
+func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
+		if ok() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s: %s", limit, what)
+		}
+	}
+}
