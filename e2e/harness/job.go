@@ -1,0 +1,239 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"leat/internal/mysqld"
+)
+
+// Timeout ends a child that does not end by itself and fails its test.
+const Timeout = 2 * time.Minute
+
+// Job is a script in a folder of its own, which goes away with the test.
+type Job struct {
+	t testing.TB
+	// Dir holds script.sql, warehouse and state.
+	Dir string
+	env []string
+}
+
+// NewJob writes script into a new folder. env are NAME=VALUE for ${NAME} in it;
+// WAREHOUSE is set.
+func NewJob(t testing.TB, script string, env ...string) *Job {
+	t.Helper()
+	// Not t.TempDir: the path of a control socket must be short.
+	dir, err := os.MkdirTemp("", "leat-e2e-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	j := &Job{t: t, Dir: dir}
+	j.env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(),
+		"LEAT_STATE_DIR=" + j.State(), "WAREHOUSE=" + j.Warehouse(),
+	}, env...)
+	j.SetScript(script)
+	return j
+}
+
+// SetScript replaces the script.
+func (j *Job) SetScript(script string) {
+	j.t.Helper()
+	if err := os.WriteFile(filepath.Join(j.Dir, "script.sql"), []byte(script), 0o600); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+// Warehouse is the folder of the lake; leat makes it.
+func (j *Job) Warehouse() string { return filepath.Join(j.Dir, "lake") }
+
+// State is the state directory.
+func (j *Job) State() string { return filepath.Join(j.Dir, "state") }
+
+// Lake is the table db.table of the job's warehouse.
+func (j *Job) Lake(table string) Lake { return Lake{Warehouse: j.Warehouse(), Table: table} }
+
+// SourceEnv gives the variables of a server: MYSQL_HOST, MYSQL_PORT, MYSQL_USER,
+// MYSQL_PASSWORD, MYSQL_DATABASE. Later variables win, so tests append theirs.
+func SourceEnv(s *mysqld.Server, database string) []string {
+	return []string{
+		"MYSQL_HOST=127.0.0.1", fmt.Sprintf("MYSQL_PORT=%d", s.Port), "MYSQL_USER=root", "MYSQL_PASSWORD=", "MYSQL_DATABASE=" + database,
+	}
+}
+
+// Result is how a child ended: exit code (-1 after a signal) and output.
+type Result struct {
+	Code           int
+	Stdout, Stderr string
+}
+
+// Child is a running leat.
+type Child struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	out    output
+	err    output
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// output is a buffer that can be read while a process writes it.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// Start runs the script in the background: leat run script.sql args…
+func (j *Job) Start(args ...string) *Child {
+	j.t.Helper()
+	return j.StartCommand(append([]string{"run", "script.sql"}, args...)...)
+}
+
+// StartCommand runs any leat command in the background, in the job's folder.
+func (j *Job) StartCommand(args ...string) *Child {
+	j.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	c := &Child{t: j.t, cmd: exec.CommandContext(ctx, program, args...), cancel: cancel, done: make(chan struct{})}
+	c.cmd.Dir, c.cmd.Env = j.Dir, j.env
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// A hanging program shows where: SIGQUIT prints the stacks of a Go program.
+	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(syscall.SIGQUIT) }
+	c.cmd.WaitDelay = 10 * time.Second
+	if err := c.cmd.Start(); err != nil {
+		cancel()
+		j.t.Fatal(err)
+	}
+	go func() {
+		defer close(c.done)
+		_ = c.cmd.Wait() // the state says how it ended
+	}()
+	j.t.Cleanup(c.cleanup)
+	return c
+}
+
+func (c *Child) cleanup() {
+	c.cancel()
+	_ = c.cmd.Process.Kill()
+	<-c.done
+	if c.t.Failed() {
+		c.t.Logf("%s\nexit code %d, standard error:\n%s", strings.Join(c.cmd.Args[1:], " "), c.cmd.ProcessState.ExitCode(), tail(c.err.String()))
+	}
+}
+
+func tail(s string) string { return s[max(0, len(s)-6000):] }
+
+// Stderr is the standard error so far.
+func (c *Child) Stderr() string { return c.err.String() }
+
+// Ended reports whether the child has ended.
+func (c *Child) Ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait waits for the end.
+func (c *Child) Wait() Result {
+	c.t.Helper()
+	<-c.done
+	c.cancel()
+	return Result{Code: c.cmd.ProcessState.ExitCode(), Stdout: c.out.String(), Stderr: c.err.String()}
+}
+
+// Kill ends the child as a crash would; it must still be running.
+func (c *Child) Kill() {
+	c.t.Helper()
+	if err := c.cmd.Process.Kill(); err != nil {
+		if errors.Is(err, os.ErrProcessDone) {
+			r := c.Wait()
+			c.t.Fatalf("leat ended by itself before it was killed: exit code %d\n%s", r.Code, tail(r.Stderr))
+		}
+		c.t.Fatal(err)
+	}
+	<-c.done
+	if s, ok := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && !s.Signaled() {
+		c.t.Fatalf("leat ended by itself before it was killed: exit code %d\n%s", s.ExitStatus(), tail(c.Stderr()))
+	}
+}
+
+// Stop sends SIGTERM and requires exit code 0.
+func (c *Child) Stop() Result {
+	c.t.Helper()
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		c.t.Fatal(err)
+	}
+	r := c.Wait()
+	if r.Code != 0 {
+		c.t.Fatalf("leat stopped with exit code %d:\n%s", r.Code, tail(r.Stderr))
+	}
+	return r
+}
+
+// Run runs the script to its end, whatever the exit code.
+func (j *Job) Run(args ...string) Result {
+	j.t.Helper()
+	return j.Start(args...).Wait()
+}
+
+// CatchUp runs the script with --catch-up and requires exit code 0.
+func (j *Job) CatchUp(args ...string) Result {
+	j.t.Helper()
+	return j.MustRun(append([]string{"--catch-up"}, args...)...)
+}
+
+// MustRun runs the script to its end and requires exit code 0.
+func (j *Job) MustRun(args ...string) Result {
+	j.t.Helper()
+	r := j.Run(args...)
+	if r.Code != 0 {
+		j.t.Fatalf("leat run %v: exit code %d\n%s", args, r.Code, tail(r.Stderr))
+	}
+	return r
+}
+
+// Leat runs any command to its end.
+func (j *Job) Leat(args ...string) Result {
+	j.t.Helper()
+	return j.StartCommand(args...).Wait()
+}
+
+// Eventually polls cond until it holds, for half a minute.
+func Eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("half a minute passed before %s", what)
+		}
+	}
+}
