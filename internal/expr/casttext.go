@@ -33,11 +33,11 @@ func (c *compiler) castToText(from, to columnar.DataType, mode castMode) loop {
 	case columnar.BigInt:
 		return formatLoop(fit, func(b []byte, v int64) []byte { return strconv.AppendInt(b, v, 10) })
 	case columnar.Float:
-		return formatLoop(fit, func(b []byte, v float32) []byte { return appendDouble(b, float64(v), 32) })
+		return formatLoop(fit, func(b []byte, v float32) []byte { return AppendDouble(b, float64(v), 32) })
 	case columnar.Double:
-		return formatLoop(fit, func(b []byte, v float64) []byte { return appendDouble(b, v, 64) })
+		return formatLoop(fit, func(b []byte, v float64) []byte { return AppendDouble(b, v, 64) })
 	case columnar.Decimal:
-		return formatLoop(fit, func(b []byte, v decimal128.Num) []byte { return appendDecimal(b, v, from.Scale) })
+		return formatLoop(fit, func(b []byte, v decimal128.Num) []byte { return AppendDecimal(b, v, from.Scale) })
 	case columnar.Date:
 		return formatLoop(fit, func(b []byte, v int32) []byte { return appendDate(b, int64(v)) })
 	case columnar.Time:

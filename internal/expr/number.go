@@ -10,9 +10,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// appendDouble writes f as Java's Double.toString and Float.toString do: the
-// shortest digits that read back, plain from 1E-3 to 1E7.
-func appendDouble(b []byte, f float64, bitSize int) []byte {
+// AppendDouble writes f as CAST(f AS STRING) does, that is as Java's Double.toString and Float.toString: the
+// shortest digits that read back, plain from 1E-3 to 1E7. bitSize is
+// 32 for FLOAT, 64 for DOUBLE.
+func AppendDouble(b []byte, f float64, bitSize int) []byte {
 	switch {
 	case math.IsNaN(f):
 		return append(b, "NaN"...)
@@ -41,8 +42,8 @@ func appendDouble(b []byte, f float64, bitSize int) []byte {
 	return strconv.AppendInt(b, int64(exp), 10)
 }
 
-// appendDecimal writes a decimal with exactly scale fraction digits.
-func appendDecimal(b []byte, v decimal128.Num, scale int) []byte {
+// AppendDecimal writes an unscaled decimal with exactly scale fraction digits.
+func AppendDecimal(b []byte, v decimal128.Num, scale int) []byte {
 	hi, lo, negative := magnitude(v)
 	var tmp [48]byte
 	i := len(tmp)
@@ -162,7 +163,7 @@ func timesTenPlus(hi, lo, digit uint64) (h, l uint64, ok bool) {
 	return h, l, over == 0 && c2 == 0 && h>>63 == 0
 }
 
-// decimalFromFloat takes the digits that appendDouble writes, as Java's BigDecimal.valueOf.
+// decimalFromFloat takes the digits that AppendDouble writes, as Java's BigDecimal.valueOf.
 func decimalFromFloat(f float64, precision, scale int) (decimal128.Num, parseState) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return decimal128.Num{}, notANumber
@@ -186,7 +187,7 @@ func floatFromDecimal(v decimal128.Num, scale int) float64 {
 		return f
 	}
 	var tmp [48]byte
-	f, err := strconv.ParseFloat(string(appendDecimal(tmp[:0], v, scale)), 64)
+	f, err := strconv.ParseFloat(string(AppendDecimal(tmp[:0], v, scale)), 64)
 	if err != nil {
 		return math.NaN()
 	}

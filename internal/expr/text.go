@@ -70,7 +70,7 @@ func (e *literalExpr) text(b *strings.Builder) {
 	case columnar.Boolean:
 		b.WriteString(strings.ToUpper(strconv.FormatBool(e.i != 0)))
 	case columnar.Float, columnar.Double:
-		b.Write(appendDouble(nil, e.f, 64))
+		b.Write(AppendDouble(nil, e.f, 64))
 	case columnar.Decimal:
 		b.WriteString(e.dec.ToString(int32(e.t.Scale)))
 	case columnar.Char, columnar.VarChar:

@@ -277,9 +277,9 @@ func flinkText(a arrow.Array, t columnar.DataType, i int) string {
 	case *array.Decimal128:
 		return v.Value(i).ToString(int32(t.Scale))
 	case *array.Float32:
-		return string(appendDouble(nil, float64(v.Value(i)), 32))
+		return string(AppendDouble(nil, float64(v.Value(i)), 32))
 	case *array.Float64:
-		return string(appendDouble(nil, v.Value(i), 64))
+		return string(AppendDouble(nil, v.Value(i), 64))
 	case *array.Date32:
 		return v.Value(i).ToTime().Format(time.DateOnly)
 	case *array.Time32:
