@@ -13,7 +13,9 @@ var ErrStopped = errors.New("job is stopping")
 
 // Sink is one target of a job: a factory of writers plus the committer.
 // Order of calls in a run: Recover (with the last entry, nil if fresh), NewWriter,
-// then Write/Prepare on the writers and Commit on the sink, Close.
+// then Write/Prepare on the writers and Observe and Commit on the sink, Close.
+// Observe and Commit are never called at the same time for one sink, but beside
+// its writers and beside other sinks.
 type Sink interface {
 	// Recover brings the target to the state of the last entry: it commits what
 	// that checkpoint prepared and did not commit, refuses (diag.Guard) if the

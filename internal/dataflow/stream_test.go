@@ -252,3 +252,38 @@ func TestEmitOnAPortThatIsNotThere(t *testing.T) {
 		}
 	})
 }
+
+// TestManyTasksAtFullSpeed runs in real time with barriers as fast as they come.
+func TestManyTasksAtFullSpeed(t *testing.T) {
+	t.Parallel()
+	var g dataflow.Graph
+	targets := map[string]*target{"k0": newTarget(), "k1": newTarget()}
+	const sources, rows = 3, 20_000
+	for i := range sources {
+		uid := fmt.Sprint("s", i)
+		g.Sources = append(g.Sources, dataflow.SourceNode{UID: uid, Reader: &counting{total: rows, transaction: 50, batch: 20}, Ports: 1})
+		for k := range targets {
+			g.Pipelines = append(g.Pipelines, dataflow.Pipeline{
+				UID: uid + k, Source: uid, Router: modulo{}, Operators: []dataflow.Operator{tag{add: int64(i) << 32}}, Sink: k,
+			})
+		}
+	}
+	for k, tgt := range targets {
+		g.Sinks = append(g.Sinks, dataflow.SinkNode{UID: k, Sink: &sink{target: tgt, attempt: k}, Parallelism: 3})
+	}
+	l := runGraph(t, g, dataflow.Config{Interval: time.Millisecond, ChannelBytes: 2000})
+	var want []int64
+	for i := range int64(sources) {
+		for v := range int64(rows) {
+			want = append(want, i<<32+v)
+		}
+	}
+	for k, tgt := range targets {
+		if got := tgt.rows(len(tgt.snapshots) - 1); !slices.Equal(got, want) {
+			t.Errorf("table %s holds %d rows, want %d", k, len(got), len(want))
+		}
+	}
+	if len(l.entries) < 3 {
+		t.Errorf("only %d checkpoints", len(l.entries))
+	}
+}
