@@ -1,0 +1,211 @@
+package mysqlcdc
+
+import (
+	"crypto/tls"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"leat/cdc"
+	"leat/cdc/mysqlrow"
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/connect"
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+)
+
+// Connector makes readers of MySQL tables.
+type Connector struct{}
+
+var _ connect.SourceConnector = Connector{}
+
+// New makes the connector.
+func New() Connector { return Connector{} }
+
+// Name is "mysql-cdc".
+func (Connector) Name() string { return "mysql-cdc" }
+
+// Options declares the WITH keys.
+func (Connector) Options() *configs.Set { return Options }
+
+// SourceMode is All: both images of an update are read.
+func (Connector) SourceMode(*connect.Table) connect.ChangelogMode { return connect.All }
+
+// Group joins the tables of one account at one server that start alike: they
+// share a binlog connection and thus see each transaction at once.
+func (Connector) Group(t *connect.Table) string {
+	g := fmt.Sprintf("%s@%s:%d", username.Get(t.Options), hostname.Get(t.Options), port.Get(t.Options))
+	if mode := startupMode.Get(t.Options); mode != "initial" {
+		g += " from " + mode
+		for _, o := range []configs.Option[string]{startFile, startGTIDs} {
+			if o.IsSet(t.Options) {
+				g += " " + o.Get(t.Options)
+			}
+		}
+		for _, o := range []configs.Option[int64]{startPos, startMillis} {
+			if o.IsSet(t.Options) {
+				g += fmt.Sprintf(" %d", o.Get(t.Options))
+			}
+		}
+	}
+	return g
+}
+
+// Bounded reports scan.startup.mode = snapshot.
+func (Connector) Bounded(t *connect.Table) bool { return startupMode.Get(t.Options) == "snapshot" }
+
+// CheckTable checks key, metadata columns, and options that depend on each other.
+func (Connector) CheckTable(t *connect.Table) error {
+	var errs diag.List
+	add := func(code diag.Code, option, msg, hint string) {
+		e := &diag.Error{Domain: diag.User, Code: code, Pos: t.Pos, Table: t.Name, Option: option, Msg: msg, Hint: hint}
+		if v, ok := t.Options[option]; ok {
+			e.Pos = v.Pos
+		}
+		errs = append(errs, e)
+	}
+	mode := startupMode.Get(t.Options)
+	reads := mode == "initial" || mode == "snapshot"
+	if reads && len(t.PrimaryKey) == 0 && !chunkKey.IsSet(t.Options) {
+		add(diag.CodeNoPrimaryKey, "", "a mysql-cdc table needs a primary key to be read in chunks",
+			"add PRIMARY KEY (…) NOT ENFORCED, or set 'scan.incremental.snapshot.chunk.key-column'")
+	}
+	if mode == "specific-offset" && !startGTIDs.IsSet(t.Options) && (!startFile.IsSet(t.Options) || !startPos.IsSet(t.Options)) {
+		add(diag.CodeMissingOption, "scan.startup.mode", "specific-offset needs a place to start from",
+			"add 'scan.startup.specific-offset.gtid-set', or '.file' and '.pos'")
+	}
+	if mode == "timestamp" && !startMillis.IsSet(t.Options) {
+		add(diag.CodeMissingOption, "scan.startup.mode", "timestamp needs a time to start from", "add 'scan.startup.timestamp-millis'")
+	}
+	keys := cdc.MetadataKeys()
+	for i, f := range t.Schema.Fields {
+		key, ok := t.Metadata[f.Name]
+		if !ok {
+			continue
+		}
+		want, known := keys[key]
+		e := &diag.Error{Domain: diag.User, Code: diag.CodeTableShape, Pos: t.Pos, Table: t.Name}
+		if i < len(t.ColumnPos) {
+			e.Pos = t.ColumnPos[i]
+		}
+		switch {
+		case !known:
+			e.Msg = fmt.Sprintf("column '%s': leat has no metadata '%s' for a mysql-cdc table", f.Name, key)
+			e.Notes = []string{"metadata: " + strings.Join(sortedNames(keys), ", ")}
+			e.Hint = "leave the column out"
+		case f.Type.Kind != want.Kind || f.Type.Length != want.Length:
+			e.Msg = fmt.Sprintf("column '%s': metadata '%s' is %s", f.Name, key, want.AsNullable())
+			e.Hint = fmt.Sprintf("declare `%s` as %s METADATA FROM '%s' VIRTUAL", f.Name, want.AsNullable(), key)
+		default:
+			continue
+		}
+		errs = append(errs, e)
+	}
+	return errs.Err()
+}
+
+func sortedNames(m map[string]columnar.DataType) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// NewSource makes the reader of the tables of one group. What concerns the
+// connection is taken from the first table.
+func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, error) {
+	if len(spec.Tables) == 0 {
+		return nil, fmt.Errorf("making source %s: no tables", spec.UID)
+	}
+	v := spec.Tables[0].Table.Options
+	cfg := cdc.Config{
+		Host: hostname.Get(v), Port: int(port.Get(v)), User: username.Get(v), Password: password.Get(v),
+		ServerID: chooseServerID(v), ConnectTimeout: connectTimeout.Get(v), MaxRetries: int(maxRetries.Get(v)), Heartbeat: heartbeat.Get(v),
+		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), TLS: tlsConfig(v),
+		Startup: startup(v), CatchUp: spec.Env.CatchUp, Log: spec.Env.Log,
+	}
+	if chunkSize.IsSet(v) {
+		cfg.ChunkRows = int(chunkSize.Get(v))
+	}
+	if serverZone.IsSet(v) {
+		loc, err := time.LoadLocation(serverZone.Get(v))
+		if err != nil {
+			return nil, fmt.Errorf("reading 'server-time-zone': %w", err)
+		}
+		cfg.Zone, cfg.ZoneSet = loc, true
+	}
+	switch zeroDate.Get(v) {
+	case "epoch":
+		cfg.ZeroDate = mysqlrow.ZeroDateEpoch
+	case "error":
+		cfg.ZeroDate = mysqlrow.ZeroDateError
+	}
+	for _, st := range spec.Tables {
+		cfg.Tables = append(cfg.Tables, sourceTable(st))
+	}
+	return cdc.New(cfg)
+}
+
+func sourceTable(st connect.SourceTable) cdc.Table {
+	t := st.Table
+	out := cdc.Table{
+		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
+		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), ChunkKey: chunkKey.Get(t.Options),
+	}
+	for _, i := range st.Needed {
+		if t.ColumnPos != nil {
+			out.ColumnPos = append(out.ColumnPos, t.ColumnPos[i])
+		}
+		out.Metadata = append(out.Metadata, t.Metadata[t.Schema.Fields[i].Name])
+	}
+	return out
+}
+
+func startup(v configs.Values) cdc.Startup {
+	s := cdc.Startup{File: startFile.Get(v), Offset: uint64(startPos.Get(v)), GTIDs: startGTIDs.Get(v), Millis: startMillis.Get(v)}
+	switch startupMode.Get(v) {
+	case "snapshot":
+		s.Mode = cdc.StartSnapshot
+	case "earliest-offset":
+		s.Mode = cdc.StartEarliest
+	case "latest-offset":
+		s.Mode = cdc.StartLatest
+	case "specific-offset":
+		s.Mode = cdc.StartOffset
+	case "timestamp":
+		s.Mode = cdc.StartTimestamp
+	}
+	return s
+}
+
+// chooseServerID takes the given id, or one of the range.
+func chooseServerID(v configs.Values) uint32 {
+	lo, hi := uint32(5400), uint32(6400)
+	if serverID.IsSet(v) {
+		if a, b, err := parseServerID(serverID.Get(v)); err == nil {
+			lo, hi = a, b
+		}
+	}
+	return lo + rand.Uint32N(hi-lo+1)
+}
+
+// tlsConfig gives the TLS settings, nil for a plain connection.
+func tlsConfig(v configs.Values) *tls.Config {
+	switch mode := sslMode.Get(v); mode {
+	case "VERIFY_CA", "VERIFY_IDENTITY":
+		return &tls.Config{ServerName: hostname.Get(v), MinVersion: tls.VersionTLS12}
+	case "REQUIRED":
+		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
+	default:
+		if useSSL.Get(v) {
+			return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
+		}
+		return nil
+	}
+}

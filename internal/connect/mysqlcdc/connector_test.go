@@ -1,0 +1,154 @@
+package mysqlcdc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/connect"
+	"leat/internal/diag"
+)
+
+func values(pairs ...string) configs.Values {
+	v := configs.Values{}
+	base := []string{"hostname", "db.example", "username", "reader", "password", "secret-word", "database-name", "shop", "table-name", "orders"}
+	for _, list := range [][]string{base, pairs} {
+		for i := 0; i < len(list); i += 2 {
+			v[list[i]] = configs.Value{Text: list[i+1]}
+		}
+	}
+	return v
+}
+
+func define(v configs.Values) *connect.Table {
+	return &connect.Table{
+		Name: "c.d.src", PrimaryKey: []string{"id"}, Options: v, Metadata: map[string]string{},
+		Schema: &columnar.Schema{Fields: []columnar.Field{
+			{Name: "id", Type: columnar.Of(columnar.BigInt).NotNull()}, {Name: "tab", Type: columnar.StringType().NotNull()},
+		}},
+	}
+}
+
+func TestOptionsAreCheckedByClass(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		key, value  string
+		errs, notes string
+	}{
+		{"port", "3307", "", ""},
+		{"port", "0", "must be from 1 to 65535", ""},
+		{"table-name", "orders_.*", "is a regular expression", ""},
+		{"table-name", "orders$", "is a regular expression", ""},
+		{"server-id", "5400-5408", "", ""},
+		{"server-id", "5408-5400", "not a number or a range", ""},
+		{"server-id", "0", "not a number or a range", ""},
+		{"server-time-zone", "Mars/Olympus", "is not a time zone", ""},
+		{"scan.startup.mode", "earlyest-offset", "is not one of", ""},
+		{"scan.startup.mode", "LATEST-OFFSET", "", ""},
+		{"scan.incremental.snapshot.chunk.size", "1", "must be greater than 1", ""},
+		{"scan.newly-added-table.enabled", "true", "leat refuses 'true'", ""},
+		{"scan.newly-added-table.enabled", "false", "", ""},
+		{"scan.read-changelog-as-append-only.enabled", "true", "leat refuses 'true'", ""},
+		{"scan.snapshot.fetch.size", "2048", "", "rows are streamed"},
+		{"debezium.snapshot.locking.mode", "none", "", "own way"},
+		{"debezium.skipped.operations", "d", "refuses it", ""},
+		{"scan.startup.specific-offset.skip-events", "3", "refuses it", ""},
+		{"connect.timeout", "100 ms", "longer than 250 ms", ""},
+		{"scan.startup.mod", "initial", "no such option", ""},
+	} {
+		notices, errs := Options.Check(values(tt.key, tt.value), configs.CheckOptions{Table: "src"})
+		if got := errs.Error(); (got == "") != (tt.errs == "") || !strings.Contains(got, tt.errs) {
+			t.Errorf("%s = %s: error %q, want %q", tt.key, tt.value, got, tt.errs)
+		}
+		var text string
+		for _, n := range notices {
+			text += n.Msg
+		}
+		if (text == "") != (tt.notes == "") || !strings.Contains(text, tt.notes) {
+			t.Errorf("%s = %s: notices %q, want %q", tt.key, tt.value, text, tt.notes)
+		}
+	}
+}
+
+func TestCheckTable(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		change func(*connect.Table)
+		want   diag.Code
+	}{
+		{"plain", func(*connect.Table) {}, 0},
+		{"no key", func(x *connect.Table) { x.PrimaryKey = nil }, diag.CodeNoPrimaryKey},
+		{"no key but a chunk key", func(x *connect.Table) {
+			x.PrimaryKey, x.Options = nil, values("scan.incremental.snapshot.chunk.key-column", "id")
+		}, 0},
+		{"no key is needed without a snapshot", func(x *connect.Table) { x.PrimaryKey, x.Options = nil, values("scan.startup.mode", "latest-offset") }, 0},
+		{"offset without a place", func(x *connect.Table) { x.Options = values("scan.startup.mode", "specific-offset") }, diag.CodeMissingOption},
+		{"time without a time", func(x *connect.Table) { x.Options = values("scan.startup.mode", "timestamp") }, diag.CodeMissingOption},
+		{"metadata", func(x *connect.Table) { x.Metadata["tab"] = "table_name" }, 0},
+		{"metadata of another type", func(x *connect.Table) { x.Metadata["id"] = "table_name" }, diag.CodeTableShape},
+		{"unknown metadata", func(x *connect.Table) { x.Metadata["tab"] = "op_ts" }, diag.CodeTableShape},
+	} {
+		x := define(values())
+		tt.change(x)
+		err := New().CheckTable(x)
+		var got diag.Code
+		if l, ok := err.(diag.List); ok { //nolint:errorlint // CheckTable gives the list itself
+			got = l[0].Code
+			if l[0].Hint == "" {
+				t.Errorf("%s: no hint", tt.name)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %v, want code %d", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestTablesOfOneServerShareAReader(t *testing.T) {
+	t.Parallel()
+	c := New()
+	a, b := define(values()), define(values("table-name", "items"))
+	if c.Group(a) != c.Group(b) {
+		t.Errorf("%q and %q differ", c.Group(a), c.Group(b))
+	}
+	for _, other := range [][]string{{"port", "3307"}, {"username", "other"}, {"hostname", "elsewhere"}, {"scan.startup.mode", "latest-offset"}} {
+		if x := define(values(other...)); c.Group(x) == c.Group(a) {
+			t.Errorf("%v: same group %q", other, c.Group(x))
+		}
+	}
+	if strings.Contains(c.Group(a), "secret-word") {
+		t.Error("the group holds the password")
+	}
+}
+
+func TestSourceTableFollowsNeededColumns(t *testing.T) {
+	t.Parallel()
+	x := define(values())
+	x.Metadata["tab"] = "table_name"
+	got := sourceTable(connect.SourceTable{Table: x, Needed: []int{1, 0}})
+	if diff := cmp.Diff([]string{"tab", "id"}, got.Schema.Names()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"table_name", ""}, got.Metadata); diff != "" {
+		t.Error(diff)
+	}
+	if got.Database != "shop" || got.Name != "orders" {
+		t.Errorf("reads %s.%s", got.Database, got.Name)
+	}
+}
+
+func TestServerIDStaysInItsRange(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		if id := chooseServerID(values()); id < 5400 || id > 6400 {
+			t.Fatalf("default id %d", id)
+		}
+		if id := chooseServerID(values("server-id", "7-9")); id < 7 || id > 9 {
+			t.Fatalf("id %d of 7-9", id)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package mysqlcdc
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"leat/configs"
+)
+
+// Options declares the WITH keys of a mysql-cdc table.
+var Options = configs.NewSet("mysql-cdc table")
+
+// Where the server is and who reads.
+var (
+	hostname = configs.String(Options, "hostname", "", "Host name or address of the MySQL server.", configs.Require())
+	port     = configs.Int(Options, "port", 3306, "Port of the MySQL server.", within(1, 65535))
+	username = configs.String(Options, "username", "", "Account that reads; it needs SELECT, REPLICATION SLAVE and REPLICATION CLIENT.", configs.Require())
+	password = configs.String(Options, "password", "", "Password of the account; write '${NAME}' to take it from the environment.", configs.Require(), configs.Secret())
+	database = configs.String(Options, "database-name", "", "Database of the source table.", configs.Require(), plainName())
+	table    = configs.String(Options, "table-name", "", "Name of the source table.", configs.Require(), plainName())
+	serverID = configs.String(Options, "server-id", "", "Id that the reader has among the replicas of the server, a number or a range such as 5400-5408; random in 5400-6400 by default.",
+		configs.Optional(), configs.Check(parseText, func(s string) error { _, _, err := parseServerID(s); return err }))
+	serverZone = configs.String(Options, "server-time-zone", "", "Zone of the server, whose wall clock TIMESTAMP columns show; found at the server by default.",
+		configs.Optional(), configs.Check(parseText, func(s string) error { _, err := time.LoadLocation(s); return zoneError(s, err) }))
+)
+
+// How the tables are read before the changes.
+var (
+	chunkSize   = configs.Int(Options, "scan.incremental.snapshot.chunk.size", 8096, "Rows of a chunk; leat chooses up to 65536 by the size of the rows if it is not given.", above(1))
+	chunkKey    = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Integer column whose ranges are the chunks; the first column of the primary key by default.", configs.Optional())
+	readers     = configs.Int(Options, "leat.snapshot.readers", 2, "Sessions that read chunks side by side.", within(1, 64))
+	memory      = configs.Size(Options, "leat.snapshot.memory", 128<<20, "Memory that chunks may hold while they wait for the stream.", configs.Check(configs.ParseSize, func(n int64) error {
+		if n < 1<<20 {
+			return errors.New("must be at least 1 mb")
+		}
+		return nil
+	}))
+	zeroDate = configs.Enum(Options, "leat.zero-date", "null", "What becomes of dates that do not exist, such as 0000-00-00: NULL where allowed, the start of 1970, or an error.", []string{"null", "epoch", "error"})
+)
+
+// Where the stream starts.
+var (
+	startupMode = configs.Enum(Options, "scan.startup.mode", "initial", "Where a new job starts.", []string{"initial", "snapshot", "earliest-offset", "latest-offset", "specific-offset", "timestamp"})
+	startFile   = configs.String(Options, "scan.startup.specific-offset.file", "", "Binlog file of specific-offset.", configs.Optional())
+	startPos    = configs.Int(Options, "scan.startup.specific-offset.pos", 0, "Place in that file.", configs.Optional(), above(-1))
+	startGTIDs  = configs.String(Options, "scan.startup.specific-offset.gtid-set", "", "GTID set of specific-offset: the transactions that are not read.", configs.Optional())
+	startMillis = configs.Int(Options, "scan.startup.timestamp-millis", 0, "Time of the mode timestamp, in ms since 1970.", configs.Optional(), above(-1))
+)
+
+// The connection.
+var (
+	connectTimeout = configs.Duration(Options, "connect.timeout", 30*time.Second, "Limit for a connection to come up.", configs.Check(configs.ParseDuration, func(d time.Duration) error {
+		if d <= 250*time.Millisecond {
+			return errors.New("must be longer than 250 ms")
+		}
+		return nil
+	}))
+	maxRetries = configs.Int(Options, "connect.max-retries", 3, "How often in a row a broken connection is tried again.", above(0))
+	heartbeat  = configs.Duration(Options, "heartbeat.interval", 30*time.Second, "How often the position moves while the tables are idle; leat moves it at least every second.")
+	sslMode    = configs.Enum(Options, "jdbc.properties.sslMode", "DISABLED", "TLS to the server.", []string{"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"})
+	useSSL     = configs.Bool(Options, "jdbc.properties.useSSL", false, "TLS to the server, without a check of its certificate.")
+)
+
+func init() {
+	configs.Bool(Options, "scan.incremental.snapshot.enabled", true, "Read tables in chunks.", configs.NoMeaningHere("leat always reads in chunks and never locks for longer than a moment"))
+	configs.Int(Options, "scan.snapshot.fetch.size", 1024, "Rows fetched at once.", above(1), configs.NoMeaningHere("rows are streamed"))
+	const oneID, own = "leat uses one replication connection", "leat has its own way to read"
+	configs.Int(Options, "connection.pool.size", 20, "Size of the connection pool.", configs.NoMeaningHere("leat opens the sessions it uses"))
+	configs.Int(Options, "chunk-meta.group.size", 1000, "Size of chunk metadata groups.", configs.NoMeaningHere(oneID))
+	configs.Bool(Options, "scan.incremental.close-idle-reader.enabled", false, "Close idle readers.", configs.NoMeaningHere(oneID))
+	configs.Bool(Options, "scan.incremental.snapshot.backfill.skip", false, "Skip the merge of chunks and changes.", configs.NoMeaningHere("leat always merges"))
+	configs.Bool(Options, "scan.incremental.snapshot.unbounded-chunk-first.enabled", true, "Read the open-ended chunk first.", configs.NoMeaningHere("chunks hold bounded memory in any order"))
+	configs.Double(Options, "chunk-key.even-distribution.factor.upper-bound", 1000, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.upper-bound"), configs.NoMeaningHere("chunks are cut by the index"))
+	configs.Double(Options, "chunk-key.even-distribution.factor.lower-bound", 0.05, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.lower-bound"), configs.NoMeaningHere("chunks are cut by the index"))
+	configs.Bool(Options, "use.legacy.json.format", true, "Form of JSON text.", configs.NoMeaningHere("JSON columns are not read yet"))
+	configs.Bool(Options, "scan.newly-added-table.enabled", false, "Read tables that match later.", onlyFalse("leat takes the tables that the script names"))
+	configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert.", onlyFalse("leat gives changes as changes"))
+	configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Follow gh-ost and pt-online-schema-change.", onlyFalse("leat does not follow these tools yet"))
+	for _, key := range []string{"scan.startup.specific-offset.skip-events", "scan.startup.specific-offset.skip-rows"} {
+		configs.Int(Options, key, 0, "What to skip after the offset.", configs.RefusedHere("it would cut a transaction", "give the place of a transaction without it"))
+	}
+	for _, x := range [][2]string{
+		{"debezium.skipped.operations", "filter in the SELECT of the INSERT statement"},
+		{"debezium.column.exclude.list", "leave the columns out of the CREATE TABLE statement"},
+		{"debezium.snapshot.mode", "use 'scan.startup.mode'"},
+		{"debezium.binary.handling.mode", "leave it out; binary columns are BYTES"},
+		{"debezium.decimal.handling.mode", "leave it out; declare the column as DECIMAL or STRING"},
+		{"debezium.bigint.unsigned.handling.mode", "leave it out; declare the column as DECIMAL(20, 0)"},
+		{"debezium.time.precision.mode", "leave it out; declare the precision of the column"},
+		{"debezium.gtid.source.includes", "leave it out; all transactions are read"},
+		{"debezium.gtid.source.excludes", "leave it out; all transactions are read"},
+	} {
+		configs.String(Options, x[0], "", "Setting of the Debezium engine.", configs.Optional(), configs.RefusedHere("ignoring it would change what is read", x[1]))
+	}
+	Options.Prefix("debezium.", "Settings of the Debezium engine.", configs.NoMeaningHere(own))
+	Options.Prefix("jdbc.properties.", "Settings of the JDBC driver.", configs.NoMeaningHere(own))
+}
+
+func parseText(s string) (string, error) { return s, nil }
+
+func above(n int64) configs.Modify {
+	return configs.Check(configs.ParseInt, func(x int64) error {
+		if x <= n {
+			return fmt.Errorf("must be greater than %d", n)
+		}
+		return nil
+	})
+}
+
+func within(lo, hi int64) configs.Modify {
+	return configs.Check(configs.ParseInt, func(x int64) error {
+		if x < lo || x > hi {
+			return fmt.Errorf("must be from %d to %d", lo, hi)
+		}
+		return nil
+	})
+}
+
+// onlyFalse accepts the default of a switch and refuses the other value.
+func onlyFalse(reason string) configs.Modify {
+	return configs.Check(configs.ParseBool, func(on bool) error {
+		if on {
+			return errors.New("leat refuses 'true': " + reason)
+		}
+		return nil
+	})
+}
+
+// plainName accepts a name that means itself as a regular expression, too.
+func plainName() configs.Modify {
+	return configs.Check(parseText, func(s string) error {
+		if s == "" {
+			return errors.New("must not be empty")
+		}
+		if strings.ContainsAny(s, `\^$*+?()[]{}|.,`) {
+			return fmt.Errorf("'%s' is a regular expression; a table of the script reads one table, so name it", s)
+		}
+		return nil
+	})
+}
+
+// parseServerID reads n or n-m.
+func parseServerID(s string) (lo, hi uint32, err error) {
+	a, b, ranged := strings.Cut(s, "-")
+	if !ranged {
+		b = a
+	}
+	x, errA := strconv.ParseUint(strings.TrimSpace(a), 10, 32)
+	y, errB := strconv.ParseUint(strings.TrimSpace(b), 10, 32)
+	if errA != nil || errB != nil || x == 0 || y < x {
+		return 0, 0, fmt.Errorf("'%s' is not a number or a range such as 5400-5408", s)
+	}
+	return uint32(x), uint32(y), nil
+}
+
+func zoneError(s string, err error) error {
+	if err != nil {
+		return fmt.Errorf("'%s' is not a time zone such as Asia/Shanghai or UTC", s)
+	}
+	return nil
+}
