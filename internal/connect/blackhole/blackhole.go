@@ -1,5 +1,3 @@
-// Package blackhole is the sink that takes every change and keeps nothing, for
-// measuring sources. It has one file.
 package blackhole
 
 import (
