@@ -7,7 +7,7 @@ import (
 )
 
 // Session declares the SET keys (DIALECT: Flink's names, old names as aliases).
-var Session = NewSet("session (SET)")
+var Session = NewSet("session")
 
 const oneProcess = "leat is one process and has no such part"
 

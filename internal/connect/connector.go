@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,8 @@ type Table struct {
 	// Metadata maps a column of Schema to the metadata key it reads, if any.
 	Metadata map[string]string
 	Options  configs.Values
+	// Location is the folder or URL of a table that a catalog holds; empty for connector tables.
+	Location string
 }
 
 // ChangelogMode says which kinds of rows a table gives or takes.
@@ -52,6 +55,8 @@ type Env struct {
 	Parallelism int
 	// CatchUp asks sources to end at what is committed when they open.
 	CatchUp bool
+	// MemoryLimit bounds the write buffers of all sinks together, in bytes.
+	MemoryLimit int64
 }
 
 // Connector is known by the value of 'connector'.
@@ -118,4 +123,10 @@ type SinkConnector interface {
 	// SinkMode is the richest mode the table wants: sources then leave out what it does not need.
 	SinkMode(t *Table) ChangelogMode
 	NewSink(spec SinkSpec) (dataflow.Sink, error)
+}
+
+// Holder is a SinkConnector whose tables hold rows that a fresh job would meet.
+type Holder interface {
+	// HasRows reports whether t exists and holds rows.
+	HasRows(ctx context.Context, t *Table) (bool, error)
 }

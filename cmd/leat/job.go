@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"leat/internal/diag"
+	"leat/internal/job"
+)
+
+func (a *app) jobCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "job",
+		Short:   "List, show, wait for and stop the jobs running on this machine",
+		Example: "  leat job list\n  leat job wait orders --until caught-up --timeout 60s\n  leat job stop orders",
+	}
+	c.AddCommand(a.jobListCommand(), a.jobShowCommand(), a.jobWaitCommand(), a.jobStopCommand())
+	return c
+}
+
+func (a *app) client() *job.Client { return job.NewClient(a.settings.stateDir()) }
+
+func (a *app) jobListCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use: "list", Short: "List the running jobs", Example: "  leat job list --output json", Args: exactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := a.client().List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return writeJobs(cmd.OutOrStdout(), list, output)
+		},
+	}
+	c.Flags().StringVar(&output, "output", "table", "table, json or ndjson")
+	return c
+}
+
+func writeJobs(w io.Writer, list []job.Status, output string) error {
+	e := json.NewEncoder(w)
+	switch output {
+	case "json":
+		e.SetIndent("", "  ")
+		if list == nil {
+			list = []job.Status{}
+		}
+		if err := e.Encode(list); err != nil {
+			return fmt.Errorf("printing jobs: %w", err)
+		}
+	case "ndjson":
+		for i := range list {
+			if err := e.Encode(&list[i]); err != nil {
+				return fmt.Errorf("printing jobs: %w", err)
+			}
+		}
+	case "table":
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "NAME\tSTATE\tPID\tSINCE\tROWS\tCHECKPOINT\tLAG")
+		for i := range list {
+			s := &list[i]
+			var rows int64
+			var lag time.Duration
+			for j := range s.Stats.Sources {
+				rows += s.Stats.Sources[j].Rows
+				lag = max(lag, s.Stats.Sources[j].Status.Lag)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", s.Name, s.State, s.PID, s.Started.Format(time.DateTime), rows, s.Stats.Checkpoints.LastID, lag.Round(time.Millisecond))
+		}
+		if err := t.Flush(); err != nil {
+			return fmt.Errorf("printing jobs: %w", err)
+		}
+	default:
+		return outputError(output)
+	}
+	return nil
+}
+
+func (a *app) jobShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show everything about a running job, as JSON", Example: "  leat job show orders", Args: exactArgs(1, "the name of a job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.client().Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			e := json.NewEncoder(cmd.OutOrStdout())
+			e.SetIndent("", "  ")
+			if err := e.Encode(&s); err != nil {
+				return fmt.Errorf("printing the job: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) jobStopCommand() *cobra.Command {
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use: "stop NAME", Short: "Stop a job after a last checkpoint", Example: "  leat job stop orders", Args: exactArgs(1, "the name of a job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c := a.client()
+			s, err := c.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.Stop(cmd.Context(), &s); err != nil {
+				return err
+			}
+			return poll(cmd.Context(), c, &s, timeout, "stopped", func(*job.Status) bool { return false })
+		},
+	}
+	c.Flags().DurationVar(&timeout, "timeout", 60*time.Second, "how long to wait for the end")
+	return c
+}
+
+func (a *app) jobWaitCommand() *cobra.Command {
+	var timeout time.Duration
+	var until string
+	c := &cobra.Command{
+		Use: "wait NAME", Short: "Wait until a job has reached a state", Args: exactArgs(1, "the name of a job"),
+		Long:    "Wait until a job has its snapshot in the lake (--until snapshot), has read and committed what was there when the wait began to be caught up (--until caught-up), or has ended (--until end).",
+		Example: "  leat job wait orders --until snapshot --timeout 10m",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reached, ok := waitStates[until]
+			if !ok {
+				return usageError(fmt.Sprintf("--until '%s' is not a state", until), "write snapshot, caught-up or end")
+			}
+			c := a.client()
+			s, err := c.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			first := s.Stats.Checkpoints.LastID
+			return poll(cmd.Context(), c, &s, timeout, until, func(s *job.Status) bool { return reached(s) && s.Stats.Checkpoints.LastID > first })
+		},
+	}
+	c.Flags().StringVar(&until, "until", "caught-up", "snapshot, caught-up or end")
+	c.Flags().DurationVar(&timeout, "timeout", 60*time.Second, "how long to wait")
+	return c
+}
+
+var waitStates = map[string]func(*job.Status) bool{
+	"snapshot":  (*job.Status).SnapshotComplete,
+	"caught-up": (*job.Status).CaughtUp,
+	"end":       func(*job.Status) bool { return false },
+}
+
+// poll asks the job until reached, or until it has ended.
+func poll(ctx context.Context, c *job.Client, s *job.Status, timeout time.Duration, what string, reached func(*job.Status) bool) error {
+	deadline := time.Now().Add(timeout)
+	for {
+		now, err := c.Refresh(ctx, s)
+		if err != nil {
+			if what == "stopped" || what == "end" {
+				return nil
+			}
+			return &diag.Error{Domain: diag.External, Code: diag.CodeJobUnknown, Msg: fmt.Sprintf("job %s ended while waiting for it to be %s", s.Name, what), Hint: "look at the output of its run"}
+		}
+		if reached(&now) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return &diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: fmt.Sprintf("job %s was not %s within %s", s.Name, what, timeout), Hint: "wait longer with --timeout, or see `leat job show " + s.Name + "`"}
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"leat/configs"
+	"leat/internal/connect/builtin"
+	"leat/internal/job"
+	"leat/planner"
+	"leat/sqlfront"
+)
+
+// runFlags are the flags of `leat run`.
+type runFlags struct {
+	fresh, replace, catchUp bool
+	vars                    []string
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run SCRIPT",
+		Short: "Run a script of SET, CREATE and INSERT statements",
+		Long: `Run a script of SET, CREATE and INSERT statements: all its INSERTs are one job.
+The job runs until stopped and resumes by itself from its last checkpoint when it is
+run again. SCRIPT - reads standard input. ${NAME} in string literals is --var NAME=…
+or the environment variable.`,
+		Example: "  leat run orders.sql\n  leat run orders.sql --catch-up --set execution.checkpointing.interval=1s\n  leat run orders.sql --fresh --replace",
+		Args:    exactArgs(1, "one script"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd, args[0], f)
+		},
+	}
+	c.Flags().BoolVar(&f.catchUp, "catch-up", false, "end once everything committed in the source at the start is in the lake")
+	c.Flags().BoolVar(&f.fresh, "fresh", false, "begin anew instead of resuming; refused over tables that hold rows")
+	c.Flags().BoolVar(&f.replace, "replace", false, "with --fresh: overwrite tables that hold rows")
+	c.Flags().StringArrayVar(&f.vars, "var", nil, "NAME=VALUE for ${NAME} in the script")
+	c.Flags().StringArray("set", nil, "KEY=VALUE, as SET 'KEY' = 'VALUE' before the script")
+	c.Flags().String("name", "", "name of the job, as SET 'pipeline.name'")
+	c.Flags().String("warehouse", "", "open this warehouse as catalog lake and make it current")
+	return c
+}
+
+func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
+	log, err := a.settings.logger()
+	if err != nil {
+		return err
+	}
+	result, err := a.plan(cmd, file, f.vars)
+	if err != nil {
+		return err
+	}
+	errOut := cmd.ErrOrStderr()
+	for _, n := range result.Notices {
+		printNotice(errOut, n)
+	}
+	for _, text := range result.Explained {
+		if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
+			return fmt.Errorf("printing the plan: %w", err)
+		}
+	}
+	if result.Plan == nil {
+		return job.Apply(cmd.Context(), result.Steps)
+	}
+	p := newProgress(errOut)
+	j := job.New(job.Spec{
+		Result: result, Script: file, StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
+		Log: log, Listener: p.listener(),
+		Notice: func(text string) { p.print("notice: " + text) },
+	})
+	return runJob(cmd.Context(), j, p)
+}
+
+// runJob runs j; the first signal asks it to end after a last checkpoint.
+func runJob(signals context.Context, j *job.Job, p *progress) error {
+	go func() {
+		select {
+		case <-signals.Done():
+			p.print("stopping after a last checkpoint")
+			j.Stop()
+		case <-j.Done():
+		}
+	}()
+	stop := p.follow(j)
+	err := j.Run(context.WithoutCancel(signals))
+	stop()
+	return err
+}
+
+// plan reads and plans a script; nothing outside is changed.
+func (a *app) plan(cmd *cobra.Command, file string, vars []string) (*planner.Result, error) {
+	text, name, err := readScript(cmd.InOrStdin(), file)
+	if err != nil {
+		return nil, err
+	}
+	a.texts[name] = text
+	lookup, err := variables(vars)
+	if err != nil {
+		return nil, err
+	}
+	session, err := a.settings.session(cmd)
+	if err != nil {
+		return nil, err
+	}
+	script, err := sqlfront.Parse(name, text, lookup)
+	if err != nil {
+		return nil, err
+	}
+	reg := builtin.All()
+	return planner.Build(cmd.Context(), script, planner.Env{
+		Registry: reg, Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: a.settings.v.GetString("warehouse"),
+	})
+}
+
+func readScript(stdin io.Reader, file string) (text, name string, err error) {
+	if file == "-" {
+		b, err := io.ReadAll(stdin)
+		if err != nil {
+			return "", "", fmt.Errorf("reading standard input: %w", err)
+		}
+		return string(b), "stdin", nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", usageError(fmt.Sprintf("the script cannot be read: %v", err), "check the path")
+	}
+	return string(b), file, nil
+}
+
+// variables gives the look-up of ${NAME}: --var first, then the environment.
+func variables(pairs []string) (func(string) (string, bool), error) {
+	given := map[string]string{}
+	for _, p := range pairs {
+		k, v, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, usageError(fmt.Sprintf("--var '%s' has no '='", p), "write --var NAME=VALUE")
+		}
+		given[k] = v
+	}
+	return func(name string) (string, bool) {
+		if v, ok := given[name]; ok {
+			return v, true
+		}
+		return os.LookupEnv(name)
+	}, nil
+}
+
+func printNotice(w io.Writer, n configs.Notice) {
+	where := ""
+	if s := n.Pos.String(); s != "" {
+		where = s + ": "
+	}
+	fmt.Fprintf(w, "%snotice: %s\n", where, n.Msg)
+}

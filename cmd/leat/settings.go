@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"leat/configs"
+	"leat/internal/diag"
+	"leat/internal/job"
+	"leat/sqlfront"
+)
+
+// settings are the values of flags, LEAT_* variables and leat.yaml, in this order.
+type settings struct{ v *viper.Viper }
+
+func newSettings() *settings { return &settings{v: viper.New()} }
+
+func (s *settings) register(f *pflag.FlagSet) {
+	f.String("state-dir", "", "folder of jobs and checkpoints (default $XDG_STATE_HOME/leat)")
+	f.String("config", "", "settings file (default ./leat.yaml, then $XDG_CONFIG_HOME/leat/leat.yaml)")
+	f.String("log-level", "warn", "debug, info, warn or error")
+}
+
+// load reads leat.yaml and binds flags and environment.
+func (s *settings) load(cmd *cobra.Command) error {
+	s.v.SetEnvPrefix("LEAT")
+	s.v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
+	s.v.AutomaticEnv()
+	if err := s.v.BindPFlags(cmd.Flags()); err != nil {
+		return fmt.Errorf("binding flags: %w", err)
+	}
+	s.v.SetConfigType("yaml")
+	if file := s.v.GetString("config"); file != "" {
+		s.v.SetConfigFile(file)
+	} else {
+		s.v.SetConfigName("leat")
+		s.v.AddConfigPath(".")
+		if dir, err := os.UserConfigDir(); err == nil {
+			s.v.AddConfigPath(filepath.Join(dir, "leat"))
+		}
+	}
+	err := s.v.ReadInConfig()
+	var missing viper.ConfigFileNotFoundError
+	switch {
+	case err == nil:
+		return s.checkFile()
+	case errors.As(err, &missing):
+		return nil
+	default:
+		return &diag.Error{Domain: diag.User, Code: diag.CodeSettings, Msg: "reading the settings file", Hint: "make it YAML with the keys state-dir, warehouse, log-level and set", Cause: err}
+	}
+}
+
+var fileKeys = []string{"state-dir", "warehouse", "log-level", "set"}
+
+func (s *settings) checkFile() error {
+	var errs diag.List
+	for _, k := range s.v.AllKeys() {
+		if s.v.InConfig(k) && !contains(fileKeys, k) {
+			e := &diag.Error{Domain: diag.User, Code: diag.CodeSettings, Msg: fmt.Sprintf("%s: there is no setting '%s'", s.v.ConfigFileUsed(), k), Hint: "keys are " + strings.Join(fileKeys, ", ")}
+			if n := configs.Nearest(k, fileKeys); n != "" {
+				e.Hint = fmt.Sprintf("did you mean '%s'?", n)
+			}
+			errs = append(errs, e)
+		}
+	}
+	return errs.Err()
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *settings) stateDir() string {
+	if d := s.v.GetString("state-dir"); d != "" {
+		return d
+	}
+	return job.DefaultStateDir()
+}
+
+func (s *settings) logger() (*slog.Logger, error) {
+	var level slog.Level
+	text := s.v.GetString("log-level")
+	if err := level.UnmarshalText([]byte(text)); err != nil {
+		return nil, usageError(fmt.Sprintf("log-level: '%s' is not a level", text), "write debug, info, warn or error")
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})), nil
+}
+
+// session gives the SET values of leat.yaml (a list of SET statements), then of --set and --name.
+func (s *settings) session(cmd *cobra.Command) (configs.Values, error) {
+	v := configs.Values{}
+	file := s.v.ConfigFileUsed()
+	for _, text := range s.v.GetStringSlice("set") {
+		if strings.HasPrefix(strings.ToUpper(strings.TrimSpace(text)), "SET ") {
+			if err := setStatement(v, file, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	pairs, err := cmd.Flags().GetStringArray("set")
+	if err != nil {
+		return nil, fmt.Errorf("reading --set: %w", err)
+	}
+	for _, p := range pairs {
+		k, val, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, usageError(fmt.Sprintf("--set '%s' has no '='", p), "write --set key=value")
+		}
+		v[strings.TrimSpace(k)] = configs.Value{Text: strings.TrimSpace(val)}
+	}
+	if name, err := cmd.Flags().GetString("name"); err == nil && name != "" {
+		v[configs.PipelineName.Key] = configs.Value{Text: name}
+	}
+	return v, nil
+}
+
+func setStatement(v configs.Values, file, text string) error {
+	script, err := sqlfront.Parse(file, text, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	for _, st := range script.Statements {
+		set, ok := st.(*sqlfront.Set)
+		if !ok {
+			return &diag.Error{Domain: diag.User, Code: diag.CodeSettings, Msg: fmt.Sprintf("%s: set: '%s' is not a SET statement", file, text), Hint: "write SET 'key' = 'value'"}
+		}
+		v[set.Key] = configs.Value{Text: set.Value}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package paimon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+	"leat/lakehouse/commit"
+	"leat/lakehouse/maintain"
+	"leat/lakehouse/spec"
+)
+
+// observed is what a checkpoint entry remembers of a table.
+type observed struct {
+	Location string `json:"location"`
+	// Created is the creation time of schema-0 in epoch milliseconds: the identity of the table.
+	Created int64 `json:"created"`
+	// Snapshot is the latest snapshot id seen; commits of the entry are later.
+	Snapshot int64 `json:"snapshot"`
+}
+
+// Recover opens the table and brings it to the state of the last checkpoint.
+func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
+	if err := s.open(ctx); err != nil {
+		return s.missing(err, last)
+	}
+	if last == nil {
+		return nil
+	}
+	if len(last.Observed) > 0 {
+		var o observed
+		if err := json.Unmarshal(last.Observed, &o); err != nil {
+			return fmt.Errorf("reading what the checkpoint knows of table %s: %w", s.spec.Table.Name, err)
+		}
+		if err := s.guard(o); err != nil {
+			return err
+		}
+		if err := s.commitMissing(ctx, o, last.Epochs); err != nil {
+			return err
+		}
+	}
+	for _, attempt := range last.DeadAttempts {
+		if err := maintain.RemoveAttempt(ctx, s.fs, s.path, attempt, nil); err != nil {
+			return fmt.Errorf("removing files of an earlier run: %w", err)
+		}
+	}
+	return s.refreshLast(ctx)
+}
+
+// missing turns "no table" into a refusal where the job has written it before.
+func (s *sink) missing(err error, last *dataflow.SinkRecovery) error {
+	if last == nil || len(last.Observed) == 0 || diag.DomainOf(err) != diag.User {
+		return err
+	}
+	return &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: s.spec.Table.Name, Msg: "the job has written it, and it is gone from " + s.path,
+		Hint: "bring the table back, or begin anew with `leat run --fresh`", Cause: err,
+	}
+}
+
+// guard refuses a table that is not the one the entry knows.
+func (s *sink) guard(o observed) error {
+	if s.created != o.Created {
+		return &diag.Error{
+			Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: s.spec.Table.Name,
+			Msg:  fmt.Sprintf("it is another table than the one the job wrote: created %s, the job knows one of %s", stamp(s.created), stamp(o.Created)),
+			Hint: "bring the former table back, or begin anew with `leat run --fresh --replace`",
+		}
+	}
+	if latest := s.last.Load(); latest < o.Snapshot {
+		return &diag.Error{
+			Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: s.spec.Table.Name,
+			Msg:  fmt.Sprintf("its latest snapshot is %d, the job has seen %d: it was rolled back or replaced by an older copy", latest, o.Snapshot),
+			Hint: "bring the newer state back, or begin anew with `leat run --fresh --replace`",
+		}
+	}
+	return nil
+}
+
+func stamp(millis int64) string { return time.UnixMilli(millis).UTC().Format(time.RFC3339) }
+
+// commitMissing commits what the last checkpoint prepared and did not commit.
+func (s *sink) commitMissing(ctx context.Context, o observed, epochs []dataflow.Epoch) error {
+	ids := make([]int64, len(epochs))
+	for i := range epochs {
+		ids[i] = int64(epochs[i].ID)
+	}
+	states, err := s.committer.FindCommitted(ctx, s.spec.CommitUser, o.Snapshot, ids)
+	if err != nil {
+		return fmt.Errorf("looking for the commits of the last checkpoint: %w", err)
+	}
+	for i := range epochs {
+		e := &epochs[i]
+		switch states[int64(e.ID)] {
+		case commit.Committed:
+			continue
+		case commit.NotCommitted:
+		case commit.Unknown:
+			req, err := s.request(e)
+			if err != nil {
+				return err
+			}
+			live, err := s.committer.AnyLive(ctx, req.Messages)
+			if err != nil {
+				return err
+			}
+			if live || appendless(&req) {
+				continue
+			}
+			return &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeJobState, Table: s.spec.Table.Name,
+				Msg:  fmt.Sprintf("snapshots that would tell whether checkpoint %d was committed have expired", e.ID),
+				Hint: "keep snapshots longer than an outage (snapshot.time-retained), and begin anew with `leat run --fresh --replace`",
+			}
+		}
+		if err := s.commitRecovered(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sink) commitRecovered(ctx context.Context, e *dataflow.Epoch) error {
+	req, err := s.request(e)
+	if err != nil {
+		return err
+	}
+	if err := s.committer.CheckFiles(ctx, req); err != nil {
+		return err
+	}
+	return s.commitEpoch(ctx, e, true)
+}
+
+// appendless reports whether r adds no rows: then it does not matter whether it
+// was committed.
+func appendless(r *commit.Request) bool {
+	for i := range r.Messages {
+		if len(r.Messages[i].NewFiles)+len(r.Messages[i].Changelog) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// firstSchemaTime gives the creation time of schema-0 in epoch milliseconds.
+func (s *sink) firstSchemaTime(ctx context.Context) (int64, error) {
+	name := s.fs.Join(s.path, spec.SchemaDir, spec.SchemaName(0))
+	b, err := s.fs.ReadFile(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("reading %s: %w", name, err)
+	}
+	schema, err := spec.ParseSchema(b)
+	if err != nil {
+		return 0, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return schema.TimeMillis, nil
+}

@@ -1,0 +1,75 @@
+package job
+
+import (
+	"fmt"
+
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/dataflow"
+	"leat/internal/dataflow/operators"
+	"leat/internal/expr"
+	"leat/planner"
+)
+
+// Attempt is what one run of a job writes under.
+type Attempt struct {
+	// UUID is recorded in the checkpoint log before the first file of the run.
+	UUID string
+	// CommitUser is stable over the restarts of a job.
+	CommitUser string
+	// Replace overwrites what the tables hold by the first commit.
+	Replace bool
+}
+
+// Build makes the dataflow of a plan. It does no I/O.
+func Build(pl *planner.Plan, jobName string, at Attempt, env connect.Env) (dataflow.Graph, error) {
+	var g dataflow.Graph
+	for i := range pl.Sources {
+		s := &pl.Sources[i]
+		r, err := s.Connector.NewSource(connect.SourceSpec{UID: s.UID, Tables: s.Tables, Env: env})
+		if err != nil {
+			return g, fmt.Errorf("making source %s: %w", s.UID, err)
+		}
+		g.Sources = append(g.Sources, dataflow.SourceNode{UID: s.UID, Reader: r, Ports: len(s.Tables)})
+	}
+	for i := range pl.Sinks {
+		s := &pl.Sinks[i]
+		sink, err := s.Connector.NewSink(connect.SinkSpec{
+			UID: s.UID, Table: s.Table, Mode: s.Mode, Job: jobName, CommitUser: at.CommitUser, Attempt: at.UUID, Replace: at.Replace, Env: env,
+		})
+		if err != nil {
+			return g, fmt.Errorf("making sink %s: %w", s.UID, err)
+		}
+		g.Sinks = append(g.Sinks, dataflow.SinkNode{UID: s.UID, Sink: sink, Parallelism: 1})
+	}
+	for i := range pl.Pipes {
+		p := &pl.Pipes[i]
+		ops, err := pipeOperators(pl, p, env)
+		if err != nil {
+			return g, err
+		}
+		g.Pipelines = append(g.Pipelines, dataflow.Pipeline{
+			UID: p.UID, Source: pl.Sources[p.Source].UID, Port: p.Port, Operators: ops, Sink: pl.Sinks[p.Sink].UID,
+		})
+	}
+	return g, nil
+}
+
+func pipeOperators(pl *planner.Plan, p *planner.Pipe, env connect.Env) ([]dataflow.Operator, error) {
+	sink := &pl.Sinks[p.Sink]
+	spec := operators.CalcSpec{
+		Filter: p.Filter, Schema: sink.Table.Schema, NotNull: sink.NotNull, CheckBefore: p.In == connect.All,
+		DropNulls: configs.NotNullEnforcer.Get(pl.Settings) == "DROP", Table: sink.Table.Name, Env: expr.Env{Zone: env.Zone},
+	}
+	if !p.Identity {
+		spec.Project = p.Exprs
+	}
+	if p.In == connect.All {
+		spec.Key = sink.KeyColumns
+	}
+	op, err := operators.NewCalc(spec)
+	if err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", p.UID, err)
+	}
+	return []dataflow.Operator{op}, nil
+}

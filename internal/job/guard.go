@@ -1,0 +1,144 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+
+	"leat/catalog"
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/dataflow"
+	"leat/internal/dataflow/checkpoint"
+	"leat/internal/diag"
+	"leat/internal/fileio/open"
+	"leat/planner"
+)
+
+// workers is the number of goroutines that encode and compact.
+func workers(v configs.Values) int {
+	return max(int(configs.Parallelism.Get(v)), runtime.GOMAXPROCS(0))
+}
+
+func zoneOf(v configs.Values) *time.Location {
+	text := configs.LocalTimeZone.Get(v)
+	if text == "default" {
+		return time.Local
+	}
+	loc, err := configs.ParseZone(text)
+	if err != nil {
+		return time.Local
+	}
+	return loc
+}
+
+// localFolder gives the folder of a path or file URL; other schemes are none.
+func localFolder(text string) (string, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" {
+		return text, err == nil
+	}
+	return u.Path, u.Scheme == "file"
+}
+
+// checkSources looks at the outside world before anything is changed; all
+// findings are reported at once.
+func checkSources(ctx context.Context, g *dataflow.Graph) error {
+	var errs diag.List
+	for i := range g.Sources {
+		if c, ok := g.Sources[i].Reader.(dataflow.Checker); ok {
+			errs.Add(c.Check(ctx))
+		}
+	}
+	for i := range g.Sinks {
+		if c, ok := g.Sinks[i].Sink.(dataflow.Checker); ok {
+			errs.Add(c.Check(ctx))
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errs.Err()
+}
+
+// guardTables refuses a known job whose tables the script would have to create:
+// their data is gone, and the source would go on where it was.
+func guardTables(r *planner.Result, last *checkpoint.Entry) error {
+	if last == nil || last.Checkpoint == nil {
+		return nil
+	}
+	var errs diag.List
+	for _, step := range r.Steps {
+		if step.Table == "" {
+			continue
+		}
+		full := step.Catalog + "." + step.Database + "." + step.Table
+		if _, known := last.Checkpoint.Sinks["sink:"+full]; known {
+			errs = append(errs, &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: full,
+				Msg:  fmt.Sprintf("the job has written it up to checkpoint %d, and it is not in %s any more", last.Checkpoint.ID, step.Warehouse),
+				Hint: "bring the warehouse back, or begin anew with `leat run --fresh`",
+			})
+		}
+	}
+	return errs.Err()
+}
+
+// applySteps carries out the DDL of a script.
+// Apply carries out the DDL of a script that inserts nothing.
+func Apply(ctx context.Context, steps []planner.Step) error { return applySteps(ctx, steps) }
+
+func applySteps(ctx context.Context, steps []planner.Step) error {
+	for _, s := range steps {
+		fs, root, err := open.FromURL(s.Warehouse)
+		if err != nil {
+			return err
+		}
+		c := catalog.New(fs, root)
+		if s.Table == "" {
+			if err := c.CreateDatabase(ctx, s.Database, true); err != nil {
+				return lakeError(err, "creating database "+s.Database)
+			}
+			continue
+		}
+		if err := c.CreateDatabase(ctx, s.Database, true); err != nil {
+			return lakeError(err, "creating database "+s.Database)
+		}
+		id := catalog.Identifier{Catalog: s.Catalog, Database: s.Database, Table: s.Table}
+		if err := c.CreateTable(ctx, id, s.Schema, true); err != nil {
+			return lakeError(err, "creating table "+s.Database+"."+s.Table)
+		}
+	}
+	return nil
+}
+
+func lakeError(err error, doing string) error {
+	var l diag.List
+	l.Add(err)
+	if l[0].Domain != diag.Internal {
+		return err
+	}
+	return &diag.Error{Domain: diag.External, Code: diag.CodeLakeIO, Msg: doing, Hint: "check the warehouse's folder and its rights", Cause: err}
+}
+
+// nonEmpty lists the sinks whose tables hold rows.
+func nonEmpty(ctx context.Context, pl *planner.Plan) ([]string, error) {
+	var full []string
+	for i := range pl.Sinks {
+		c, ok := pl.Sinks[i].Connector.(connect.Holder)
+		if !ok {
+			continue
+		}
+		has, err := c.HasRows(ctx, pl.Sinks[i].Table)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			full = append(full, strings.TrimPrefix(pl.Sinks[i].UID, "sink:"))
+		}
+	}
+	return full, nil
+}

@@ -1,0 +1,275 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/dataflow"
+	"leat/internal/dataflow/checkpoint"
+	"leat/internal/diag"
+	"leat/internal/fileio/local"
+	"leat/planner"
+)
+
+// Spec is a job to run.
+type Spec struct {
+	Result *planner.Result
+	// Script is the file name, for people.
+	Script   string
+	StateDir string
+	// Fresh begins anew under a new commit user; Replace overwrites non-empty tables then.
+	Fresh, Replace bool
+	// CatchUp ends once everything committed at the start is committed in the lake.
+	CatchUp  bool
+	Log      *slog.Logger
+	Listener dataflow.Listener
+	// Notice tells the user something that stops nothing.
+	Notice func(text string)
+}
+
+// ErrNotStarted marks an error before anything was started (exit code 2).
+var ErrNotStarted = errors.New("the job was not started")
+
+// Job is a job of this process.
+type Job struct {
+	spec  Spec
+	id    Identity
+	dir   string
+	track tracker
+	// stopping is closed by Stop.
+	stopping chan struct{}
+	done     chan struct{}
+}
+
+// New prepares a job; it does no I/O.
+func New(spec Spec) *Job {
+	id := IdentityOf(spec.Result)
+	j := &Job{spec: spec, id: id, stopping: make(chan struct{}), done: make(chan struct{})}
+	j.dir = filepath.Join(spec.StateDir, "jobs", id.Key)
+	if d := configs.CheckpointDir.Get(spec.Result.Settings); d != "" {
+		if local, ok := localFolder(d); ok {
+			j.dir = filepath.Join(local, id.Key)
+		}
+	}
+	j.track.st = Status{Name: id.Name, Key: id.Key, State: Starting, PID: os.Getpid(), Started: time.Now(), Script: spec.Script}
+	for i := range spec.Result.Plan.Sinks {
+		j.track.st.Sinks = append(j.track.st.Sinks, spec.Result.Plan.Sinks[i].Table.Name)
+	}
+	return j
+}
+
+// Status describes the job.
+func (j *Job) Status() Status { return j.track.status() }
+
+// Stop asks for an orderly end: a last checkpoint, committed. It returns at once.
+func (j *Job) Stop() {
+	j.track.mu.Lock()
+	defer j.track.mu.Unlock()
+	select {
+	case <-j.stopping:
+		return
+	default:
+	}
+	close(j.stopping)
+	j.track.st.State = Stopping
+	if j.track.exec != nil {
+		j.track.exec.Stop()
+	}
+}
+
+// Done is closed when Run has returned.
+func (j *Job) Done() <-chan struct{} { return j.done }
+
+// Run runs the job to its end. An error that wraps ErrNotStarted came before
+// anything outside was changed.
+func (j *Job) Run(ctx context.Context) (err error) {
+	defer close(j.done)
+	defer func() { j.finish(err) }()
+	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+		return notStarted(&diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: "the state directory cannot be made", Hint: "choose another with --state-dir", Cause: err})
+	}
+	lock, err := checkpoint.Lock(filepath.Join(j.dir, "lock"), checkpoint.Self())
+	if err != nil {
+		return notStarted(err)
+	}
+	defer func() { _ = lock.Release() }()
+	control, err := j.serve()
+	if err != nil {
+		return notStarted(err)
+	}
+	defer control.close()
+	return j.loop(ctx)
+}
+
+func notStarted(err error) error { return fmt.Errorf("%w: %w", ErrNotStarted, err) }
+
+func (j *Job) finish(err error) {
+	j.track.set(func(s *Status) {
+		s.State = Finished
+		if err != nil {
+			s.State, s.Error = Failed, err.Error()
+		}
+	})
+}
+
+// loop runs attempts until one ends well or its failure is not to be restarted.
+func (j *Job) loop(ctx context.Context) error {
+	strategy := newRestarts(j.spec.Result.Settings)
+	for first := true; ; first = false {
+		err := j.attempt(ctx, first)
+		j.track.running(nil)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		delay, again := strategy.next(err)
+		if !again || errors.Is(err, ErrNotStarted) {
+			return err
+		}
+		j.track.set(func(s *Status) { s.State, s.Restarts, s.Error = Restarting, strategy.used, err.Error() })
+		j.spec.Log.Warn("job restarts", "attempt", strategy.used, "delay", delay, "error", err)
+		select {
+		case <-time.After(delay):
+		case <-j.stopping:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// attempt is one run: decide, check, take over, execute.
+func (j *Job) attempt(ctx context.Context, first bool) error {
+	st := &starter{job: j, first: first, fs: local.New()}
+	graph, restore, err := st.prepare(ctx)
+	if err != nil {
+		if first {
+			return notStarted(err)
+		}
+		return err
+	}
+	exec, err := dataflow.NewExecution(graph, j.config(), st.store, restore, j.spec.Listener)
+	if err != nil {
+		return err
+	}
+	j.track.running(exec)
+	select {
+	case <-j.stopping:
+		exec.Stop()
+	default:
+	}
+	return exec.Run(ctx)
+}
+
+func (j *Job) config() dataflow.Config {
+	v := j.spec.Result.Settings
+	return dataflow.Config{
+		Interval: configs.CheckpointInterval.Get(v), MinPause: configs.CheckpointMinPause.Get(v), Timeout: configs.CheckpointTimeout.Get(v),
+		TolerableFailures: int(configs.CheckpointTolerable.Get(v)), Log: j.spec.Log,
+	}
+}
+
+// starter carries one attempt from the log to a graph.
+type starter struct {
+	job   *Job
+	first bool
+	fs    *local.FS
+	store *checkpoint.Store
+}
+
+func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restore, error) {
+	j := st.job
+	pl := j.spec.Result.Plan
+	var none dataflow.Restore
+	store, err := checkpoint.Open(ctx, st.fs, j.dir, checkpoint.Options{Retain: int(configs.CheckpointRetained.Get(pl.Settings)), Log: j.spec.Log})
+	if err != nil {
+		return dataflow.Graph{}, none, err
+	}
+	st.store = store
+	at, decision, err := st.decide(ctx)
+	if err != nil {
+		return dataflow.Graph{}, none, err
+	}
+	g, err := Build(pl, j.id.Name, at, st.env())
+	if err != nil {
+		return g, none, err
+	}
+	if err := checkSources(ctx, &g); err != nil {
+		return g, none, err
+	}
+	if err := applySteps(ctx, j.spec.Result.Steps); err != nil {
+		return g, none, err
+	}
+	fresh := decision.Action == checkpoint.Fresh
+	if err := store.TakeOver(ctx, checkpoint.Self(), at.UUID, at.CommitUser, fresh); err != nil {
+		return g, none, err
+	}
+	restore, err := store.Restore(decision)
+	if err != nil {
+		return g, none, err
+	}
+	j.track.set(func(s *Status) { s.Resumed = decision.ID })
+	return g, restore, nil
+}
+
+// decide asks the checkpoint log how to start, and guards the tables it knows.
+func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, error) {
+	j := st.job
+	facts := st.store.Facts()
+	facts.Fresh, facts.Replace = j.spec.Fresh && st.first, j.spec.Replace && st.first
+	for i := range j.spec.Result.Plan.Sources {
+		facts.Sources = append(facts.Sources, j.spec.Result.Plan.Sources[i].UID)
+	}
+	for i := range j.spec.Result.Plan.Sinks {
+		facts.Sinks = append(facts.Sinks, j.spec.Result.Plan.Sinks[i].UID)
+	}
+	if facts.Fresh {
+		full, err := nonEmpty(ctx, j.spec.Result.Plan)
+		if err != nil {
+			return Attempt{}, checkpoint.Decision{}, err
+		}
+		facts.NonEmpty = full
+	}
+	d := checkpoint.Decide(facts)
+	if d.Action == checkpoint.Refuse {
+		return Attempt{}, d, d.Reason
+	}
+	if d.Action == checkpoint.RestoreAt {
+		if err := guardTables(j.spec.Result, st.store.Latest()); err != nil {
+			return Attempt{}, d, err
+		}
+	}
+	st.tell(d)
+	at := Attempt{UUID: uuid.NewString(), CommitUser: st.store.CommitUser(), Replace: facts.Replace}
+	if d.Action == checkpoint.Fresh && (facts.Fresh || at.CommitUser == "") {
+		at.CommitUser = uuid.NewString()
+	}
+	return at, d, nil
+}
+
+func (st *starter) tell(d checkpoint.Decision) {
+	if !st.first || st.job.spec.Notice == nil {
+		return
+	}
+	for _, n := range d.Notices {
+		st.job.spec.Notice(n)
+	}
+	if d.Action == checkpoint.RestoreAt {
+		st.job.spec.Notice(fmt.Sprintf("job %s resumes from checkpoint %d", st.job.id.Name, d.ID))
+	}
+}
+
+func (st *starter) env() connect.Env {
+	v := st.job.spec.Result.Settings
+	return connect.Env{
+		Log: st.job.spec.Log, Zone: zoneOf(v), Parallelism: workers(v), CatchUp: st.job.spec.CatchUp, MemoryLimit: configs.MemoryLimit.Get(v),
+	}
+}

@@ -1,0 +1,95 @@
+package job
+
+import (
+	"sync"
+	"time"
+
+	"leat/internal/dataflow"
+)
+
+// State is what a job is doing.
+type State string
+
+// The states of a job.
+const (
+	Starting   State = "STARTING"
+	Running    State = "RUNNING"
+	Restarting State = "RESTARTING"
+	Stopping   State = "STOPPING"
+	Finished   State = "FINISHED"
+	Failed     State = "FAILED"
+)
+
+// Status is a job at one moment, as `leat job show` prints it.
+type Status struct {
+	Name    string    `json:"name"`
+	Key     string    `json:"key"`
+	State   State     `json:"state"`
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+	Script  string    `json:"script"`
+	// Resumed is the checkpoint the run began from, 0 if fresh.
+	Resumed  dataflow.CheckpointID `json:"resumed_from"`
+	Restarts int64                 `json:"restarts"`
+	// Sinks are the full names of the tables written.
+	Sinks []string `json:"sinks"`
+	// Error is the last failure.
+	Error string         `json:"error,omitempty"`
+	Stats dataflow.Stats `json:"stats"`
+	// Memory is the resident set of the process in bytes, PeakMemory its maximum.
+	Memory     int64 `json:"memory_bytes"`
+	PeakMemory int64 `json:"peak_memory_bytes"`
+}
+
+// CaughtUp reports whether every source has read what was committed when it opened.
+func (s *Status) CaughtUp() bool {
+	for i := range s.Stats.Sources {
+		if !s.Stats.Sources[i].Status.CaughtUp {
+			return false
+		}
+	}
+	return len(s.Stats.Sources) > 0
+}
+
+// SnapshotComplete reports whether no source has snapshot rows outstanding.
+func (s *Status) SnapshotComplete() bool {
+	for i := range s.Stats.Sources {
+		if !s.Stats.Sources[i].Status.Complete {
+			return false
+		}
+	}
+	return len(s.Stats.Sources) > 0
+}
+
+// tracker is the mutable part of a status.
+type tracker struct {
+	mu   sync.Mutex
+	st   Status
+	exec *dataflow.Execution
+}
+
+func (t *tracker) set(f func(*Status)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f(&t.st)
+}
+
+func (t *tracker) running(e *dataflow.Execution) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.exec = e
+	if e != nil && t.st.State != Stopping {
+		t.st.State = Running
+	}
+}
+
+func (t *tracker) status() Status {
+	t.mu.Lock()
+	s, e := t.st, t.exec
+	t.mu.Unlock()
+	if e != nil {
+		s.Stats = e.Stats()
+	}
+	s.Memory, s.PeakMemory = memoryUse()
+	return s
+}

@@ -1,0 +1,236 @@
+package planner
+
+import (
+	"fmt"
+
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/sqlfront"
+)
+
+const boolKind = columnar.Boolean
+
+// bindExpr gives the typed form of an expression; sc is nil where no column may stand.
+func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
+	switch v := e.(type) {
+	case *sqlfront.Ident:
+		return bindColumn(v, sc)
+	case *sqlfront.Literal:
+		x, err := bindLiteral(v)
+		return x, placedOrNil(err, v.At)
+	case *sqlfront.Unary:
+		return s.bindUnary(v, sc)
+	case *sqlfront.Binary:
+		return s.call(string(v.Op), v.At, sc, v.L, v.R)
+	case *sqlfront.Between:
+		return s.bindBetween(v, sc)
+	case *sqlfront.In:
+		if v.Query != nil {
+			return nil, needsFlink(v.At, "IN (query)")
+		}
+		return s.negated(v.Not, "IN", v.At, sc, append([]sqlfront.Expr{v.X}, v.List...)...)
+	case *sqlfront.LikeExpr:
+		return s.bindLike(v, sc)
+	case *sqlfront.Case:
+		return s.bindCase(v, sc)
+	case *sqlfront.Cast:
+		x, err := s.bindExpr(v.X, sc)
+		if err != nil {
+			return nil, err
+		}
+		c, err := expr.Cast(x, v.Type, v.Try || s.legacyCast())
+		return c, placedOrNil(err, v.At)
+	case *sqlfront.Call:
+		return s.bindCall(v, sc)
+	case *sqlfront.UnsupportedExpr:
+		return nil, v.Error()
+	default:
+		return nil, needsFlink(e.Pos(), "this expression")
+	}
+}
+
+func placedOrNil(err error, at diag.Pos) error {
+	if err == nil {
+		return nil
+	}
+	return placed(err, at)
+}
+
+func bindColumn(v *sqlfront.Ident, sc *scope) (expr.Expr, error) {
+	name := v.Parts[len(v.Parts)-1].Text
+	if sc == nil {
+		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnknownColumn, Pos: v.At, Msg: fmt.Sprintf("column %s cannot stand here", name), Hint: "write a constant"}
+	}
+	if len(v.Parts) > 1 && v.Parts[len(v.Parts)-2].Text != sc.rel.alias {
+		return nil, unknown("table", v.Parts[len(v.Parts)-2].Text, v.At, []string{sc.rel.alias}, "name the table of FROM")
+	}
+	names := make([]string, len(sc.rel.columns))
+	for i, c := range sc.rel.columns {
+		if c.name == name {
+			return c.expr, nil
+		}
+		names[i] = c.name
+	}
+	return nil, unknownColumn(name, v.At, names)
+}
+
+func bindLiteral(v *sqlfront.Literal) (expr.Expr, error) {
+	switch v.Kind {
+	case sqlfront.LitNull:
+		if v.Unknown {
+			return expr.LitNull(columnar.Of(columnar.Boolean)), nil
+		}
+		return expr.LitNull(columnar.DataType{}), nil
+	case sqlfront.LitBool:
+		return expr.LitBool(v.Bool), nil
+	case sqlfront.LitInt, sqlfront.LitBigInt, sqlfront.LitDecimal, sqlfront.LitDouble:
+		return expr.LitNumber(v.Text)
+	case sqlfront.LitString:
+		return expr.LitString(v.Text), nil
+	case sqlfront.LitBinary:
+		return expr.LitBytes(v.Bytes), nil
+	case sqlfront.LitDate:
+		return expr.LitDate(v.Text)
+	case sqlfront.LitTime:
+		return expr.LitTime(v.Text)
+	case sqlfront.LitTimestamp:
+		return expr.LitTimestamp(v.Text)
+	default:
+		return nil, needsFlink(v.At, "an interval or zoned timestamp literal")
+	}
+}
+
+func (s *Session) bindUnary(v *sqlfront.Unary, sc *scope) (expr.Expr, error) {
+	switch v.Op {
+	case sqlfront.OpAdd:
+		return s.bindExpr(v.X, sc)
+	case sqlfront.OpSub:
+		if l, ok := v.X.(*sqlfront.Literal); ok && (l.Kind == sqlfront.LitInt || l.Kind == sqlfront.LitBigInt) {
+			return negativeLiteral(l)
+		}
+		return s.call("NEGATE", v.At, sc, v.X)
+	default:
+		return s.call(string(v.Op), v.At, sc, v.X)
+	}
+}
+
+// negativeLiteral reads -2147483648 and -9223372036854775808, whose digits alone do not fit.
+func negativeLiteral(l *sqlfront.Literal) (expr.Expr, error) {
+	if n := -l.Int; n >= -1<<31 {
+		return expr.LitInt(int32(n)), nil
+	}
+	return expr.LitBigInt(-l.Int), nil
+}
+
+func (s *Session) bindAll(sc *scope, args []sqlfront.Expr) ([]expr.Expr, error) {
+	out := make([]expr.Expr, len(args))
+	var errs diag.List
+	for i, a := range args {
+		x, err := s.bindExpr(a, sc)
+		errs.Add(err)
+		out[i] = x
+	}
+	return out, errs.Err()
+}
+
+// call binds the arguments and applies the operator or function called name.
+func (s *Session) call(name string, at diag.Pos, sc *scope, args ...sqlfront.Expr) (expr.Expr, error) {
+	bound, err := s.bindAll(sc, args)
+	if err != nil {
+		return nil, err
+	}
+	x, err := expr.Call(name, bound...)
+	return x, placedOrNil(err, at)
+}
+
+func (s *Session) negated(not bool, name string, at diag.Pos, sc *scope, args ...sqlfront.Expr) (expr.Expr, error) {
+	x, err := s.call(name, at, sc, args...)
+	if err != nil || !not {
+		return x, err
+	}
+	n, err := expr.Call("NOT", x)
+	return n, placedOrNil(err, at)
+}
+
+func (s *Session) bindBetween(v *sqlfront.Between, sc *scope) (expr.Expr, error) {
+	if v.Symmetric {
+		return nil, needsFlink(v.At, "BETWEEN SYMMETRIC")
+	}
+	return s.negated(v.Not, "BETWEEN", v.At, sc, v.X, v.Low, v.High)
+}
+
+func (s *Session) bindLike(v *sqlfront.LikeExpr, sc *scope) (expr.Expr, error) {
+	if v.Similar {
+		return nil, needsFlink(v.At, "SIMILAR TO")
+	}
+	args := []sqlfront.Expr{v.X, v.Pattern}
+	if v.Escape != nil {
+		args = append(args, v.Escape)
+	}
+	return s.negated(v.Not, "LIKE", v.At, sc, args...)
+}
+
+// bindCase gives CASE as cond, value, …, else; CASE x WHEN y compares x = y.
+func (s *Session) bindCase(v *sqlfront.Case, sc *scope) (expr.Expr, error) {
+	var args []expr.Expr
+	for _, w := range v.Whens {
+		cond, err := s.bindWhen(v.Operand, w.Cond, sc)
+		if err != nil {
+			return nil, err
+		}
+		then, err := s.bindExpr(w.Then, sc)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, cond, then)
+	}
+	last := expr.LitNull(columnar.DataType{})
+	if v.Else != nil {
+		var err error
+		if last, err = s.bindExpr(v.Else, sc); err != nil {
+			return nil, err
+		}
+	}
+	x, err := expr.Call("CASE", append(args, last)...)
+	return x, placedOrNil(err, v.At)
+}
+
+func (s *Session) bindWhen(operand, cond sqlfront.Expr, sc *scope) (expr.Expr, error) {
+	if operand == nil {
+		return s.bindExpr(cond, sc)
+	}
+	return s.call("=", cond.Pos(), sc, operand, cond)
+}
+
+func (s *Session) bindCall(v *sqlfront.Call, sc *scope) (expr.Expr, error) {
+	switch {
+	case v.Over != nil:
+		return nil, needsFlink(v.At, "a window function")
+	case v.Distinct || v.Filter != nil:
+		return nil, needsFlink(v.At, "an aggregate")
+	}
+	name, args := v.Func, v.Args
+	if name == "" {
+		name = v.Name.String()
+	}
+	// Words in special syntaxes become part of the function's name, such as
+	// EXTRACT(DAY FROM x) = EXTRACT_DAY(x) and TRIM(LEADING c FROM x) = TRIM_LEADING(c, x).
+	var plain []sqlfront.Expr
+	for _, a := range args {
+		if sym, ok := a.(*sqlfront.Symbol); ok {
+			name += "_" + sym.Text
+			continue
+		}
+		plain = append(plain, a)
+	}
+	if unit, ok := extractFunctions[name]; ok {
+		name = unit
+	}
+	return s.call(name, v.At, sc, plain...)
+}
+
+var extractFunctions = map[string]string{
+	"EXTRACT_YEAR": "YEAR", "EXTRACT_QUARTER": "QUARTER", "EXTRACT_MONTH": "MONTH", "EXTRACT_WEEK": "WEEK", "EXTRACT_DAY": "DAYOFMONTH",
+	"EXTRACT_HOUR": "HOUR", "EXTRACT_MINUTE": "MINUTE", "EXTRACT_SECOND": "SECOND", "EXTRACT_DOY": "DAYOFYEAR", "EXTRACT_DOW": "DAYOFWEEK",
+}

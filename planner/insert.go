@@ -1,0 +1,332 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"leat/internal/columnar"
+	"leat/internal/connect"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/sqlfront"
+)
+
+// builder collects the INSERTs of a job into one plan.
+type builder struct {
+	s    *Session
+	plan Plan
+	// scans are the tables read so far, in order; each becomes one port.
+	scans []*scan
+	sinks map[*table]int
+}
+
+// scan is a table that one or several pipes read.
+type scan struct {
+	table *table
+	// def is the definition with the options of a hint.
+	def    *connect.Table
+	hints  string
+	source int
+	port   int
+}
+
+func newBuilder(s *Session) *builder { return &builder{s: s, sinks: map[*table]int{}} }
+
+func (b *builder) insert(ctx context.Context, v *sqlfront.Insert) {
+	if v.Overwrite {
+		b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "INSERT OVERWRITE does not run yet", Hint: "write INSERT INTO; `leat run --fresh --replace` starts over"})
+		return
+	}
+	target := b.s.findTable(ctx, v.Target)
+	rels, ok := b.query(ctx, v.Query)
+	if target == nil || !ok {
+		return
+	}
+	conn, isSink := target.connector.(connect.SinkConnector)
+	if !isSink {
+		b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Target.At, Msg: fmt.Sprintf("table %s can only be read: connector '%s' is a source", target.full, target.connector.Name()), Hint: "insert into a Paimon table, or one with connector 'print' or 'blackhole'"})
+		return
+	}
+	for _, r := range rels {
+		b.pipe(v, target, conn, r)
+	}
+}
+
+// pipe adds one SELECT of an INSERT to the plan.
+func (b *builder) pipe(v *sqlfront.Insert, target *table, conn connect.SinkConnector, r *relation) {
+	exprs, ok := b.sinkColumns(v, target, r)
+	if !ok {
+		return
+	}
+	src := r.scan.table.connector.(connect.SourceConnector)
+	in := src.SourceMode(r.scan.def)
+	if !b.checkMode(v, target, conn, r, in) {
+		return
+	}
+	sink, known := b.sinks[target]
+	if !known {
+		sink = len(b.plan.Sinks)
+		b.sinks[target] = sink
+		b.plan.Sinks = append(b.plan.Sinks, newSink(target, conn))
+	}
+	sk := &b.plan.Sinks[sink]
+	sk.Mode = max(sk.Mode, in)
+	source, port := b.port(r.scan, src)
+	b.plan.Pipes = append(b.plan.Pipes, Pipe{
+		UID: fmt.Sprintf("calc-%d", len(b.plan.Pipes)+1), Source: source, Port: port, Sink: sink, Exprs: exprs, Filter: r.filter, In: in,
+	})
+	b.project(source, port)
+}
+
+// checkMode refuses changes into a target that only takes inserts.
+func (b *builder) checkMode(v *sqlfront.Insert, target *table, conn connect.SinkConnector, r *relation, in connect.ChangelogMode) bool {
+	if in == connect.InsertOnly || conn.SinkMode(target.def) != connect.InsertOnly {
+		return true
+	}
+	b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeNoPrimaryKey, Pos: v.Target.At, Table: target.full,
+		Msg:  fmt.Sprintf("%s brings updates and deletes, and this table has no primary key to apply them to", r.scan.table.full),
+		Hint: "declare PRIMARY KEY (…) NOT ENFORCED on it"})
+	return false
+}
+
+func newSink(t *table, conn connect.SinkConnector) Sink {
+	s := Sink{UID: "sink:" + t.full, Connector: conn, Table: t.def}
+	for i, f := range t.def.Schema.Fields {
+		if !f.Type.Nullable {
+			s.NotNull = append(s.NotNull, i)
+		}
+		if slices.Contains(t.def.PrimaryKey, f.Name) || len(t.def.PrimaryKey) > 0 && slices.Contains(t.def.PartitionKeys, f.Name) {
+			s.KeyColumns = append(s.KeyColumns, i)
+		}
+	}
+	return s
+}
+
+// port gives the source node and port of a scan.
+func (b *builder) port(sc *scan, conn connect.SourceConnector) (source, port int) {
+	if sc.source >= 0 {
+		return sc.source, sc.port
+	}
+	group := conn.Name() + " " + conn.Group(sc.def)
+	for i := range b.plan.Sources {
+		if b.plan.Sources[i].UID == "source:"+group && conn.Group(sc.def) != "" {
+			sc.source = i
+		}
+	}
+	if sc.source < 0 {
+		uid := "source:" + group
+		if conn.Group(sc.def) == "" {
+			uid = "source:" + sc.table.full
+		}
+		sc.source = len(b.plan.Sources)
+		b.plan.Sources = append(b.plan.Sources, Source{UID: uid, Connector: conn, Bounded: true})
+	}
+	src := &b.plan.Sources[sc.source]
+	sc.port = len(src.Tables)
+	src.Tables = append(src.Tables, connect.SourceTable{Table: sc.def})
+	src.Bounded = src.Bounded && conn.Bounded(sc.def)
+	return sc.source, sc.port
+}
+
+// project sets the needed columns of a port to those its pipes read, in table
+// order, and makes the expressions of the pipes read them.
+func (b *builder) project(source, port int) {
+	st := &b.plan.Sources[source].Tables[port]
+	before := st.Needed
+	last := len(b.plan.Pipes) - 1
+	need := map[int]bool{}
+	for _, c := range before {
+		need[c] = true
+	}
+	p := &b.plan.Pipes[last]
+	for _, c := range pipeColumns(p) {
+		need[c] = true
+	}
+	if len(need) == 0 {
+		need[0] = true // a batch needs a column to count its rows
+	}
+	st.Needed = nil
+	for i := range st.Table.Schema.Fields {
+		if need[i] {
+			st.Needed = append(st.Needed, i)
+		}
+	}
+	for i := range b.plan.Pipes {
+		q := &b.plan.Pipes[i]
+		if q.Source != source || q.Port != port {
+			continue
+		}
+		from := before
+		if i == last {
+			from = nil
+		}
+		remapPipe(q, from, st.Needed, len(st.Table.Schema.Fields))
+		q.Identity = isIdentity(q, len(st.Needed))
+	}
+}
+
+// remapPipe moves the column references of p from the projection from (nil: the
+// whole table) to the projection to.
+func remapPipe(p *Pipe, from, to []int, columns int) {
+	mapping := make([]int, columns)
+	for i, c := range to {
+		if from == nil {
+			mapping[c] = i
+			continue
+		}
+		if j := slices.Index(from, c); j >= 0 {
+			mapping[j] = i
+		}
+	}
+	for i, e := range p.Exprs {
+		p.Exprs[i] = expr.Remap(e, mapping)
+	}
+	if p.Filter != nil {
+		p.Filter = expr.Remap(p.Filter, mapping)
+	}
+}
+
+func pipeColumns(p *Pipe) []int {
+	var cols []int
+	for _, e := range p.Exprs {
+		cols = append(cols, expr.References(e)...)
+	}
+	if p.Filter != nil {
+		cols = append(cols, expr.References(p.Filter)...)
+	}
+	return cols
+}
+
+func isIdentity(p *Pipe, columns int) bool {
+	if len(p.Exprs) != columns {
+		return false
+	}
+	for i, e := range p.Exprs {
+		if c, ok := expr.IsColumn(e); !ok || c != i {
+			return false
+		}
+	}
+	return true
+}
+
+// sinkColumns gives one expression a column of the target, coerced to its type.
+func (b *builder) sinkColumns(v *sqlfront.Insert, target *table, r *relation) ([]expr.Expr, bool) {
+	schema := target.def.Schema
+	given := make([]expr.Expr, len(schema.Fields))
+	at := make([]diag.Pos, len(schema.Fields))
+	before := len(b.s.errs)
+	for _, pv := range v.Partition {
+		b.staticPartition(target, pv, given, at)
+	}
+	order, ok := b.insertOrder(v, target, given)
+	if !ok || len(b.s.errs) > before {
+		return nil, false
+	}
+	if len(order) != len(r.columns) {
+		b.s.fail(countError(v, target, order, r))
+		return nil, false
+	}
+	for i, col := range r.columns {
+		given[order[i]], at[order[i]] = col.expr, col.at
+	}
+	out := make([]expr.Expr, len(schema.Fields))
+	for i, f := range schema.Fields {
+		out[i] = b.coerce(target, f, given[i], at[i], v)
+	}
+	return out, len(b.s.errs) == before
+}
+
+func (b *builder) coerce(target *table, f columnar.Field, e expr.Expr, at diag.Pos, v *sqlfront.Insert) expr.Expr {
+	if e == nil {
+		if !f.Type.Nullable {
+			b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeNullability, Pos: v.Target.At, Table: target.full,
+				Msg: fmt.Sprintf("column %s gets no value, has no default value and does not allow NULLs", f.Name), Hint: "select a value for it"})
+			return nil
+		}
+		return expr.LitNull(f.Type)
+	}
+	if expr.IsNullLiteral(e) && !f.Type.Nullable {
+		b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeNullability, Pos: at, Table: target.full, Msg: fmt.Sprintf("NULL for column %s, which does not allow NULLs", f.Name), Hint: "give it a value, such as COALESCE(…, 0)"})
+		return nil
+	}
+	c, err := expr.Coerce(e, f.Type)
+	if err != nil {
+		b.s.fail(placed(withColumn(err, target.full, f), at))
+		return nil
+	}
+	return c
+}
+
+// withColumn puts the target column in front of a coercion error.
+func withColumn(err error, tableName string, f columnar.Field) error {
+	var l diag.List
+	l.Add(err)
+	for _, e := range l {
+		e.Table = tableName
+		e.Msg = fmt.Sprintf("column %s %s: %s", f.Name, f.Type, e.Msg)
+	}
+	return l
+}
+
+func (b *builder) staticPartition(target *table, pv sqlfront.PartitionValue, given []expr.Expr, at []diag.Pos) {
+	i := target.def.Schema.Index(pv.Column.Text)
+	if i < 0 || !slices.Contains(target.def.PartitionKeys, pv.Column.Text) {
+		b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnknownColumn, Pos: pv.Column.At, Msg: fmt.Sprintf("%s is no partition column of %s", pv.Column.Text, target.full), Notes: []string{"partition columns: " + strings.Join(target.def.PartitionKeys, ", ")}, Hint: "name a partition column"})
+		return
+	}
+	if pv.Value == nil {
+		return
+	}
+	e, err := b.s.bindExpr(pv.Value, nil)
+	if err != nil {
+		b.s.fail(err)
+		return
+	}
+	given[i], at[i] = e, pv.Value.Pos()
+}
+
+// insertOrder gives the target column of each selected column.
+func (b *builder) insertOrder(v *sqlfront.Insert, target *table, given []expr.Expr) ([]int, bool) {
+	var order []int
+	if v.Columns == nil {
+		for i := range target.def.Schema.Fields {
+			if given[i] == nil {
+				order = append(order, i)
+			}
+		}
+		return order, true
+	}
+	ok := true
+	for _, n := range v.Columns {
+		i := target.def.Schema.Index(n.Text)
+		if i < 0 {
+			e := unknownColumn(n.Text, n.At, target.def.Schema.Names())
+			e.Table = target.full
+			b.s.fail(e)
+			ok = false
+			continue
+		}
+		if slices.Contains(order, i) || given[i] != nil {
+			b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnknownColumn, Pos: n.At, Table: target.full, Msg: fmt.Sprintf("column %s gets two values", n.Text), Hint: "name it once"})
+			ok = false
+		}
+		order = append(order, i)
+	}
+	return order, ok
+}
+
+func countError(v *sqlfront.Insert, target *table, order []int, r *relation) *diag.Error {
+	var q, s []string
+	for _, c := range r.columns {
+		q = append(q, fmt.Sprintf("%s %s", c.name, c.expr.Type().AsNullable()))
+	}
+	for _, i := range order {
+		f := target.def.Schema.Fields[i]
+		s = append(s, fmt.Sprintf("%s %s", f.Name, f.Type.AsNullable()))
+	}
+	return &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: v.Query.At, Table: target.full,
+		Msg:   fmt.Sprintf("the query gives %d columns and the table takes %d", len(q), len(s)),
+		Notes: []string{"query: " + strings.Join(q, ", "), "table: " + strings.Join(s, ", ")}, Hint: "select one value a column, or name the columns: INSERT INTO t (a, b) SELECT …"}
+}

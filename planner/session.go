@@ -1,0 +1,304 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/diag"
+	"leat/lakehouse/spec"
+	"leat/sqlfront"
+)
+
+// Built-in names of Flink's session catalog.
+const (
+	DefaultCatalog  = "default_catalog"
+	DefaultDatabase = "default_database"
+)
+
+// Lake is an open Paimon catalog, read only.
+type Lake interface {
+	HasDatabase(ctx context.Context, database string) (bool, error)
+	// Table gives the latest schema; nil if there is no such table.
+	Table(ctx context.Context, database, table string) (*spec.TableSchema, error)
+	// Location is the folder or URL of a table.
+	Location(database, table string) string
+	Tables(ctx context.Context, database string) ([]string, error)
+}
+
+// Env is what planning needs from outside.
+type Env struct {
+	Registry *connect.Registry
+	// Lake is the connector that writes lake tables.
+	Lake connect.SinkConnector
+	// OpenLake opens the catalog of a warehouse.
+	OpenLake func(ctx context.Context, warehouse string) (Lake, error)
+	// Settings are set before the first statement (flags, environment, leat.yaml).
+	Settings configs.Values
+	// Warehouse, if not empty, is opened as catalog `lake` and made current.
+	Warehouse string
+}
+
+// namespace is one catalog of a session. Lake catalogs have a warehouse.
+type namespace struct {
+	name      string
+	warehouse string
+	defaultDB string
+	lake      Lake
+	databases map[string]bool
+	// tables holds temporary tables, and in lake catalogs tables to be created, by "db.table".
+	tables map[string]*table
+}
+
+// table is a table a statement may name.
+type table struct {
+	full      string
+	def       *connect.Table
+	connector connect.Connector
+	// computed are the columns that are expressions; columns lists all in order.
+	columns []column
+	lake    bool
+}
+
+// column is a column as queries see it: a physical one by index, or an expression.
+type column struct {
+	name  string
+	index int
+	expr  sqlfront.Expr
+}
+
+// Session carries the state of a script from statement to statement.
+type Session struct {
+	env      Env
+	settings configs.Values
+	catalogs map[string]*namespace
+	current  *namespace
+	database string
+	errs     diag.List
+	notices  []configs.Notice
+	noticed  map[string]bool
+	result   *Result
+	inserts  []*sqlfront.Insert
+	builder  *builder
+}
+
+// Build plans a whole script. The error is a diag.List with everything found.
+func Build(ctx context.Context, script *sqlfront.Script, env Env) (*Result, error) {
+	s := newSession(env)
+	for _, n := range script.Notices {
+		s.notice(configs.Notice{Pos: n.Pos, Key: n.Msg, Msg: n.Msg})
+	}
+	if env.Warehouse != "" {
+		s.openFlagWarehouse(ctx)
+	}
+	s.checkSettings()
+	for _, st := range script.Statements {
+		s.statement(ctx, st)
+	}
+	s.finish()
+	if err := s.errs.Err(); err != nil {
+		return nil, err
+	}
+	return s.result, nil
+}
+
+func newSession(env Env) *Session {
+	mem := &namespace{name: DefaultCatalog, defaultDB: DefaultDatabase, databases: map[string]bool{DefaultDatabase: true}, tables: map[string]*table{}}
+	s := &Session{
+		env: env, settings: maps.Clone(env.Settings), catalogs: map[string]*namespace{DefaultCatalog: mem},
+		current: mem, database: DefaultDatabase, noticed: map[string]bool{}, result: &Result{},
+	}
+	if s.settings == nil {
+		s.settings = configs.Values{}
+	}
+	s.builder = newBuilder(s)
+	return s
+}
+
+func (s *Session) fail(err error) { s.errs.Add(err) }
+
+func (s *Session) notice(n configs.Notice) {
+	if s.noticed[n.Key] {
+		return
+	}
+	s.noticed[n.Key] = true
+	s.notices = append(s.notices, n)
+}
+
+func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
+	switch v := st.(type) {
+	case *sqlfront.Set:
+		s.set(v)
+	case *sqlfront.Reset:
+		s.reset(v)
+	case *sqlfront.CreateCatalog:
+		s.createCatalog(ctx, v)
+	case *sqlfront.UseCatalog:
+		s.useCatalog(v)
+	case *sqlfront.Use:
+		s.use(ctx, v)
+	case *sqlfront.CreateDatabase:
+		s.createDatabase(ctx, v)
+	case *sqlfront.CreateTable:
+		s.createTable(ctx, v)
+	case *sqlfront.Insert:
+		s.insert(ctx, v)
+	case *sqlfront.StatementSet:
+		for _, in := range v.Statements {
+			s.statement(ctx, in)
+		}
+	case *sqlfront.Explain:
+		s.explain(ctx, v)
+	case *sqlfront.Ignored:
+		s.notice(configs.Notice{Pos: v.Pos(), Key: "statement " + v.What, Msg: v.What + " does nothing here: " + v.Reason})
+	case *sqlfront.Unsupported:
+		s.fail(v.Error())
+	default:
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(),
+			Msg: fmt.Sprintf("%s does not run in a script yet", firstWords(st.Text())), Hint: "keep SET, CREATE and INSERT statements in the script"})
+	}
+}
+
+func firstWords(text string) string {
+	f := strings.Fields(text)
+	return strings.ToUpper(strings.Join(f[:min(2, len(f))], " "))
+}
+
+func (s *Session) set(v *sqlfront.Set) {
+	val := configs.Value{Text: v.Value, KeyPos: v.KeyPos, Pos: v.ValuePos}
+	s.checkSetting(strings.TrimSpace(v.Key), val)
+}
+
+func (s *Session) checkSetting(key string, val configs.Value) {
+	notices, errs := configs.Session.Check(configs.Values{key: val}, configs.CheckOptions{})
+	for _, n := range notices {
+		s.notice(n)
+	}
+	if len(errs) > 0 {
+		s.fail(errs)
+		return
+	}
+	if d, ok := configs.Session.Find(key); ok && !strings.HasSuffix(d.Key, ".") {
+		for _, k := range append([]string{d.Key}, d.Aliases...) {
+			delete(s.settings, k)
+		}
+		key = d.Key
+	}
+	s.settings[key] = val
+}
+
+// checkSettings checks what flags, environment and leat.yaml set.
+func (s *Session) checkSettings() {
+	given := s.settings
+	s.settings = configs.Values{}
+	for _, k := range slices.Sorted(maps.Keys(given)) {
+		s.checkSetting(k, given[k])
+	}
+}
+
+func (s *Session) reset(v *sqlfront.Reset) {
+	if v.Key == "" {
+		s.settings = maps.Clone(s.env.Settings)
+		if s.settings == nil {
+			s.settings = configs.Values{}
+		}
+		return
+	}
+	delete(s.settings, v.Key)
+	if d, ok := configs.Session.Find(v.Key); ok {
+		delete(s.settings, d.Key)
+	}
+}
+
+func (s *Session) explain(ctx context.Context, v *sqlfront.Explain) {
+	one := newBuilder(s)
+	for _, in := range insertsOf(v.Statement) {
+		one.insert(ctx, in)
+	}
+	if len(one.plan.Pipes) == 0 {
+		if len(s.errs) == 0 {
+			s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "EXPLAIN of this statement", Hint: "explain an INSERT"})
+		}
+		return
+	}
+	one.plan.Name = s.jobName(&one.plan)
+	s.result.Explained = append(s.result.Explained, one.plan.Explain())
+}
+
+func insertsOf(st sqlfront.Statement) []*sqlfront.Insert {
+	switch v := st.(type) {
+	case *sqlfront.Insert:
+		return []*sqlfront.Insert{v}
+	case *sqlfront.StatementSet:
+		var out []*sqlfront.Insert
+		for _, x := range v.Statements {
+			out = append(out, insertsOf(x)...)
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+func (s *Session) insert(ctx context.Context, v *sqlfront.Insert) { s.builder.insert(ctx, v) }
+
+func (s *Session) finish() {
+	s.result.Settings = s.settings
+	if len(s.builder.plan.Pipes) > 0 {
+		pl := &s.builder.plan
+		pl.Name = s.jobName(pl)
+		pl.Settings = s.settings
+		s.result.Plan = pl
+		if !configs.CheckpointInterval.IsSet(s.settings) {
+			s.notice(configs.Notice{Key: configs.CheckpointInterval.Key, Msg: fmt.Sprintf("'%s' is not set: leat checkpoints every %s", configs.CheckpointInterval.Key, configs.CheckpointInterval.Default)})
+		}
+		s.checkRuntimeMode(pl)
+	}
+	s.result.Notices = s.notices
+}
+
+func (s *Session) checkRuntimeMode(pl *Plan) {
+	if configs.RuntimeMode.Get(s.settings) != "BATCH" {
+		return
+	}
+	for i := range pl.Sources {
+		if src := &pl.Sources[i]; !src.Bounded {
+			v, _ := configs.RuntimeMode.Value(s.settings)
+			s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: v.Pos, Option: configs.RuntimeMode.Key,
+				Msg:  fmt.Sprintf("batch mode needs sources that end, and %s does not", src.Tables[0].Table.Name),
+				Hint: "use 'streaming', with `leat run --catch-up` for a run that ends"})
+			return
+		}
+	}
+}
+
+func (s *Session) jobName(pl *Plan) string {
+	if n := configs.PipelineName.Get(s.settings); n != "" {
+		return n
+	}
+	names := make([]string, len(pl.Sinks))
+	for i := range pl.Sinks {
+		names[i] = pl.Sinks[i].Table.Name
+	}
+	return "insert-into_" + strings.Join(names, ",")
+}
+
+// zone gives table.local-time-zone.
+func (s *Session) zone() *time.Location {
+	text := configs.LocalTimeZone.Get(s.settings)
+	if text == "default" {
+		return time.Local
+	}
+	loc, err := configs.ParseZone(text)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+func (s *Session) legacyCast() bool { return configs.LegacyCast.Get(s.settings) == "ENABLED" }
