@@ -59,7 +59,7 @@ e2e: build ## end-to-end tests on real servers and readers
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint
-	$(LINT) run $(PACKAGES)
+	$(LINT) run --allow-parallel-runners $(PACKAGES)
 
 # Built once, a few minutes, from the versions that internal/tools/go.mod pins.
 $(LINT): internal/tools/go.mod
