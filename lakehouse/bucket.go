@@ -62,15 +62,28 @@ func (w *Writer) openTrees(f *frozen) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, b := range missing {
+		if w.layout.Append {
+			b.tree = mergetree.NewAppendTree(live[id], w.pickAppend)
+			continue
+		}
 		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction)
 	}
 	return nil
 }
 
-// liveFiles reads the live files of some buckets at the latest snapshot, whose id it gives. Unaware
-// append tables need none: their files are independent of each other.
+// pickAppend picks files to join; files of fixed buckets keep their order and are left alone.
+func (w *Writer) pickAppend(live []spec.DataFileMeta) []spec.DataFileMeta {
+	if w.t.Options.Bucket > 0 {
+		return nil
+	}
+	return mergetree.PickAppend(live, w.t.Options.TargetFileSize, w.t.Options.CompactMinFiles)
+}
+
+// liveFiles reads the live files of some buckets at the latest snapshot, whose
+// id it gives. Unaware append tables that nobody compacts here need none: their
+// files are independent of each other.
 func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bucketID][]spec.DataFileMeta, int64, error) {
-	if w.layout.Append && w.t.Options.Bucket < 1 {
+	if w.layout.Append && w.t.Options.Bucket < 1 && w.t.Options.WriteOnly {
 		return nil, 0, nil
 	}
 	s, err := w.t.LatestSnapshot(ctx)
@@ -146,7 +159,12 @@ func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
 	var change *mergetree.Change
 	err := run(w.ctx, w.cfg.Pool.compact, func() error {
 		var err error
-		change, err = mergetree.Compact(w.ctx, w.layout, w.order, unit, w.files(b, w.t.Options.DataPrefix), w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, true))
+		files, open := w.files(b, w.t.Options.DataPrefix), w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, !w.layout.Append)
+		if w.layout.Append {
+			change, err = mergetree.CompactAppend(w.ctx, w.layout, unit.Files, files, open)
+		} else {
+			change, err = mergetree.Compact(w.ctx, w.layout, w.order, unit, files, open)
+		}
 		return err
 	})
 	w.mu.Lock()

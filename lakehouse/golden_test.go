@@ -26,7 +26,7 @@ type goldenTable struct {
 }
 
 // readAll gives the rendered rows of a scan, sorted.
-func readAll(t testing.TB, tab *lakehouse.Table, o lakehouse.ScanOptions) (*columnar.Schema, []string) {
+func readAll(t tester, tab *lakehouse.Table, o lakehouse.ScanOptions) (*columnar.Schema, []string) {
 	t.Helper()
 	plan, err := tab.ScanPlan(t.Context(), o)
 	if err != nil {

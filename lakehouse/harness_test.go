@@ -1,6 +1,7 @@
 package lakehouse_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,7 +18,7 @@ import (
 )
 
 // newTable makes a table in a new directory and opens it.
-func newTable(t testing.TB, fs fileio.FS, path string, s *spec.TableSchema) *lakehouse.Table {
+func newTable(t tester, fs fileio.FS, path string, s *spec.TableSchema) *lakehouse.Table {
 	t.Helper()
 	s.Version = spec.SchemaVersion
 	for i := range s.Fields {
@@ -156,3 +157,10 @@ func orders(s *spec.TableSchema, rows ...order) *columnar.Batch {
 }
 
 func localFS(testing.TB) fileio.FS { return local.New() }
+
+// tester is what testing.TB and rapid.T share.
+type tester interface {
+	Helper()
+	Context() context.Context
+	Fatal(args ...any)
+}

@@ -46,7 +46,7 @@ func (w *Writer) freeze() *frozen {
 		b.buf, b.lastEpoch = nil, w.epoch
 		b.users++
 	}
-	w.batches, w.touched, w.lastChunk = nil, nil, f
+	w.batches, w.touched, w.entryBytes, w.lastChunk = nil, nil, 0, f
 	w.chunks = append(w.chunks, f)
 	w.wg.Go(func() { w.flush(f) })
 	return f
@@ -237,7 +237,7 @@ func (w *Writer) schedule() {
 		if b.tree == nil {
 			continue
 		}
-		if !w.t.Options.WriteOnly && !w.layout.Append && !w.closed {
+		if !w.t.Options.WriteOnly && !w.closed {
 			if unit, ok := b.tree.Next(time.Now()); ok {
 				b.lastEpoch = w.epoch
 				w.wg.Go(func() { w.compact(b, unit) })

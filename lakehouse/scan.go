@@ -71,22 +71,10 @@ func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
 	}
-	groups := map[bucketID]int{}
-	var buckets [][]spec.ManifestEntry
-	for _, e := range entries {
-		if e.Bucket < 0 || (o.Partition != nil && !o.Partition(e.Partition)) {
-			continue
-		}
-		id := idOf(e.Partition, e.Bucket)
-		i, ok := groups[id]
-		if !ok {
-			i = len(buckets)
-			groups[id] = i
-			buckets = append(buckets, nil)
-		}
-		buckets[i] = append(buckets[i], e)
+	if o.Partition != nil {
+		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !o.Partition(e.Partition) })
 	}
-	for _, b := range buckets {
+	for _, b := range byBucket(entries) {
 		p.addBucket(b)
 	}
 	return p, nil

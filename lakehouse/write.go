@@ -49,6 +49,8 @@ type Writer struct {
 	// batches and touched are the rows not frozen yet and the buckets they are in.
 	batches []*columnar.Batch
 	touched []*bucket
+	// entryBytes is the memory of the buffers alone.
+	entryBytes int64
 	// chunks were frozen since the last Prepare; lastChunk and lastPrepared order the work in the background.
 	chunks       []*frozen
 	lastChunk    *frozen
@@ -161,11 +163,9 @@ func (w *Writer) Write(ctx context.Context, b *columnar.Batch) error {
 		b.Release()
 		return err
 	}
-	n, err := w.take(b)
-	if err != nil {
+	if err := w.take(b); err != nil {
 		return err
 	}
-	w.cfg.Budget.grow(w, n)
 	for v := w.cfg.Budget.largest(); v != nil; v = w.cfg.Budget.largest() {
 		if !v.flushEarly() {
 			break
@@ -174,27 +174,38 @@ func (w *Writer) Write(ctx context.Context, b *columnar.Batch) error {
 	return w.cfg.Budget.wait(ctx)
 }
 
-// take routes the rows of b and gives the memory they hold.
-func (w *Writer) take(b *columnar.Batch) (int64, error) {
+// take routes the rows of b.
+func (w *Writer) take(b *columnar.Batch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		b.Release()
-		return 0, err
+		return err
 	}
 	if b.Rows() == 0 {
 		b.Release()
-		return 0, nil
+		return nil
 	}
 	if err := w.router.check(b); err != nil {
 		b.Release()
-		return 0, err
+		return err
 	}
 	n := uint32(len(w.batches))
 	w.batches = append(w.batches, b)
 	extra, err := w.router.route(w, b, n)
-	return b.Bytes() + extra, err
+	if err != nil {
+		w.fail(err) // part of the batch is in the buffers
+	}
+	size := b.Bytes() + extra
+	w.cfg.Budget.grow(w, size)
+	if w.entryBytes += extra; w.entryBytes > maxEntryBytes {
+		w.freeze()
+	}
+	return err
 }
+
+// maxEntryBytes bounds the buffers below what they can address, however large the budget is.
+const maxEntryBytes = 1 << 30
 
 // flushEarly freezes what the buffers hold, to level-0 files of the same epoch.
 func (w *Writer) flushEarly() bool {

@@ -35,14 +35,9 @@ func (e *entry) kind() columnar.RowKind { return columnar.RowKind(e.src >> kindS
 func (e *entry) batch() uint32          { return e.src & batchMask }
 func (e *entry) logOnly() bool          { return e.src&logOnly != 0 }
 
-// maxArena and maxEntries bound what a buffer can address; Full asks for a flush before.
-const (
-	maxArena   = 1 << 31
-	maxEntries = 1 << 30
-)
-
 // Buffer collects the changes of one bucket in order of arrival. The rows stay
-// in batches that the owner of the buffer retains. Not safe for concurrent use.
+// in batches that the owner of the buffer retains. Its owner flushes it before
+// it holds 4 GiB of keys or 2^29 batches. Not safe for concurrent use.
 type Buffer struct {
 	short   bool
 	entries []entry
@@ -88,11 +83,6 @@ func (b *Buffer) Arrived() int64 { return int64(b.arrived) }
 
 // Bytes is the memory that the buffer holds, batches not counted.
 func (b *Buffer) Bytes() int64 { return int64(cap(b.entries))*entryBytes + int64(cap(b.arena)) }
-
-// Full reports that the buffer has to be flushed before more is added.
-func (b *Buffer) Full() bool {
-	return len(b.arena) >= maxArena || b.arrived >= maxEntries || len(b.batches) >= batchMask
-}
 
 func (b *Buffer) keyBytes(e *entry) []byte {
 	n := binary.LittleEndian.Uint32(b.arena[e.off:])

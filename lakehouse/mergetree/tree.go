@@ -17,6 +17,8 @@ import (
 type Tree struct {
 	order    *KeyOrder
 	strategy *Universal
+	// pick is the strategy of an append table, nil in a merge tree.
+	pick     func(live []spec.DataFileMeta) []spec.DataFileMeta
 	live     []spec.DataFileMeta
 	nextSeq  int64
 	running  bool
@@ -39,6 +41,14 @@ type preparedChange struct {
 // NewTree makes the tree over the live files of a bucket.
 func NewTree(live []spec.DataFileMeta, order *KeyOrder, o UniversalOptions) *Tree {
 	t := &Tree{order: order, strategy: NewUniversal(o), live: slices.Clone(live)}
+	t.raise(live)
+	return t
+}
+
+// NewAppendTree makes the list of the live files of an append table's bucket;
+// pick gives the files worth joining, nil for none.
+func NewAppendTree(live []spec.DataFileMeta, pick func(live []spec.DataFileMeta) []spec.DataFileMeta) *Tree {
+	t := &Tree{strategy: NewUniversal(UniversalOptions{}), pick: pick, live: slices.Clone(live)}
 	t.raise(live)
 	return t
 }
@@ -75,6 +85,11 @@ func (t *Tree) Prepare(id int64, files []spec.DataFileMeta) Change {
 func (t *Tree) Next(now time.Time) (unit Unit, ok bool) {
 	if t.running || t.pending != nil {
 		return Unit{}, false
+	}
+	if t.pick != nil {
+		unit.Files = t.pick(t.live)
+		t.running = len(unit.Files) > 0
+		return unit, t.running
 	}
 	if unit, ok = t.strategy.Pick(Runs(t.live, t.order), now); ok {
 		t.running = true
@@ -135,7 +150,7 @@ func (t *Tree) Reload(live []spec.DataFileMeta) {
 // Stalled reports that there are more runs than the stop trigger allows and a
 // compaction that will make them fewer is under way.
 func (t *Tree) Stalled() bool {
-	return t.running && len(t.live) > t.strategy.opts.StopTrigger && len(Runs(t.live, t.order)) > t.strategy.opts.StopTrigger
+	return t.pick == nil && t.running && len(t.live) > t.strategy.opts.StopTrigger && len(Runs(t.live, t.order)) > t.strategy.opts.StopTrigger
 }
 
 // Quiet reports that nothing is under way or uncommitted.

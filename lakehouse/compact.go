@@ -1,0 +1,153 @@
+package lakehouse
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
+)
+
+// Compact compacts the latest snapshot apart from any writer and gives the
+// messages to commit, none if nothing is due. full takes every bucket of a
+// primary-key table to its deepest level; otherwise, and for append tables,
+// the strategies of background compaction decide. Buckets that a writer is
+// compacting too end as a conflict of one of the two commits.
+func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec.CommitMessage, error) {
+	if err := t.checkWritable(); err != nil {
+		return nil, err
+	}
+	layout, err := t.layout()
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.LatestSnapshot(ctx)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	entries, err := t.manifests.Live(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
+	}
+	if layout.Append && t.Options.Bucket < 1 {
+		return t.compactAppend(ctx, cfg, layout, entries)
+	}
+	if layout.Append {
+		return nil, nil
+	}
+	if cfg.Pool == nil {
+		cfg.Pool = NewWorkPool(1)
+	}
+	order := mergetree.NewKeyOrder(layout.KeyTypes())
+	var names atomic.Int64
+	var g errgroup.Group
+	buckets := byBucket(entries)
+	msgs := make([]spec.CommitMessage, len(buckets))
+	for i, b := range buckets {
+		e := &b[0]
+		files := make([]spec.DataFileMeta, len(b))
+		for k := range b {
+			files[k] = b[k].File
+		}
+		tree := mergetree.NewTree(files, order, t.Options.Compaction)
+		unit, ok := tree.Next(time.Now())
+		if full {
+			tree.Finish(nil)
+			unit, ok = tree.NextFull()
+		}
+		if !ok {
+			continue
+		}
+		g.Go(func() error {
+			return run(ctx, cfg.Pool.compact, func() error {
+				out, err := t.dataFiles(e.Partition, e.Bucket, cfg.Attempt, &names)
+				if err != nil {
+					return err
+				}
+				c, err := mergetree.Compact(ctx, layout, order, unit, out, t.opener(e.Partition, e.Bucket, layout.Columns.Fields, true))
+				if err != nil {
+					return fmt.Errorf("compacting table %s: %w", t.Path, err)
+				}
+				msgs[i] = spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, CompactBefore: c.Before, CompactAfter: c.After}
+				return nil
+			})
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return nonEmpty(msgs), nil
+}
+
+func nonEmpty(msgs []spec.CommitMessage) []spec.CommitMessage {
+	var out []spec.CommitMessage
+	for _, m := range msgs {
+		if len(m.CompactBefore) > 0 {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// byBucket groups entries by bucket, in order of first appearance; buckets below 0 are left out.
+func byBucket(entries []spec.ManifestEntry) [][]spec.ManifestEntry {
+	at := map[bucketID]int{}
+	var out [][]spec.ManifestEntry
+	for _, e := range entries {
+		if e.Bucket < 0 {
+			continue
+		}
+		id := idOf(e.Partition, e.Bucket)
+		i, ok := at[id]
+		if !ok {
+			i = len(out)
+			at[id] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], e)
+	}
+	return out
+}
+
+// dataFiles says where data files of a bucket are written.
+func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, attempt string, names *atomic.Int64) (mergetree.Files, error) {
+	dir, err := t.paths.BucketPath(partition, bucket)
+	if err != nil {
+		return mergetree.Files{}, fmt.Errorf("naming a bucket of table %s: %w", t.Path, err)
+	}
+	return mergetree.Files{
+		FS: t.FS, Dir: dir, Prefix: t.Options.DataPrefix, Attempt: attempt, Counter: names,
+		Format: t.Options.Parquet, TargetSize: t.Options.TargetFileSize,
+	}, nil
+}
+
+// compactAppend joins small files of each partition of an unaware append table.
+func (t *Table) compactAppend(ctx context.Context, cfg WriteConfig, layout *mergetree.Layout, entries []spec.ManifestEntry) ([]spec.CommitMessage, error) {
+	var names atomic.Int64
+	var msgs []spec.CommitMessage
+	for _, b := range byBucket(entries) {
+		files := make([]spec.DataFileMeta, len(b))
+		for i := range b {
+			files[i] = b[i].File
+		}
+		small := mergetree.PickAppend(files, t.Options.TargetFileSize, t.Options.CompactMinFiles)
+		if small == nil {
+			continue
+		}
+		e := &b[0]
+		out, err := t.dataFiles(e.Partition, e.Bucket, cfg.Attempt, &names)
+		if err != nil {
+			return nil, err
+		}
+		c, err := mergetree.CompactAppend(ctx, layout, small, out, t.opener(e.Partition, e.Bucket, layout.Columns.Fields, false))
+		if err != nil {
+			return nil, fmt.Errorf("compacting table %s: %w", t.Path, err)
+		}
+		msgs = append(msgs, spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, CompactBefore: c.Before, CompactAfter: c.After})
+	}
+	return msgs, nil
+}
