@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -185,12 +186,12 @@ func String(s *Set, key, def, text string, mods ...Modify) Option[string] {
 
 // Int declares an integer option.
 func Int(s *Set, key string, def int64, text string, mods ...Modify) Option[int64] {
-	return declare(s, key, "Integer", text, def, fmt.Sprint(def), ParseInt, mods)
+	return declare(s, key, "Integer", text, def, strconv.FormatInt(def, 10), ParseInt, mods)
 }
 
 // Bool declares a boolean option.
 func Bool(s *Set, key string, def bool, text string, mods ...Modify) Option[bool] {
-	return declare(s, key, "Boolean", text, def, fmt.Sprint(def), ParseBool, mods)
+	return declare(s, key, "Boolean", text, def, strconv.FormatBool(def), ParseBool, mods)
 }
 
 // Duration declares a duration option.

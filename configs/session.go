@@ -116,7 +116,7 @@ func init() {
 	Session.AlsoKnown(known("session"))
 }
 
-// Positive, NotNegative and AtLeast are conditions on declared options.
+// Positive refuses durations of 0.
 func Positive() Modify {
 	return Check(ParseDuration, func(d time.Duration) error {
 		if d <= 0 {

@@ -111,8 +111,10 @@ func (s *Set) Check(v Values, o CheckOptions) ([]Notice, diag.List) {
 	for _, k := range s.order {
 		d := s.defs[k]
 		if _, ok := d.lookup(v); d.Required && !ok {
-			errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeMissingOption, Table: o.Table, Option: k,
-				Msg: fmt.Sprintf("a %s needs this option", s.What), Notes: []string{d.Text}, Hint: fmt.Sprintf("add '%s' = '…'", k)})
+			errs = append(errs, &diag.Error{
+				Domain: diag.User, Code: diag.CodeMissingOption, Table: o.Table, Option: k,
+				Msg: fmt.Sprintf("a %s needs this option", s.What), Notes: []string{d.Text}, Hint: fmt.Sprintf("add '%s' = '…'", k),
+			})
 		}
 	}
 	return notices, errs
@@ -125,8 +127,10 @@ func (s *Set) checkOne(key string, x Value, o CheckOptions) (*Notice, *diag.Erro
 	}
 	switch d.Class {
 	case Refused:
-		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Pos: x.KeyPos, Table: o.Table, Option: key,
-			Msg: "leat refuses it: " + d.Reason, Hint: d.Hint}
+		return nil, &diag.Error{
+			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: x.KeyPos, Table: o.Table, Option: key,
+			Msg: "leat refuses it: " + d.Reason, Hint: d.Hint,
+		}
 	case NoMeaning:
 		if d.check != nil {
 			if err := d.check(x.Text); err != nil {
@@ -142,8 +146,10 @@ func (s *Set) checkOne(key string, x Value, o CheckOptions) (*Notice, *diag.Erro
 		}
 	}
 	if hint, ok := d.refuse[strings.ToLower(x.Text)]; ok {
-		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Pos: x.Pos, Table: o.Table, Option: key,
-			Msg: fmt.Sprintf("'%s' is not run by this version of leat", x.Text), Hint: hint}
+		return nil, &diag.Error{
+			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: x.Pos, Table: o.Table, Option: key,
+			Msg: fmt.Sprintf("'%s' is not run by this version of leat", x.Text), Hint: hint,
+		}
 	}
 	return nil, nil
 }
@@ -155,8 +161,10 @@ func (s *Set) checkUndeclared(key string, x Value, o CheckOptions) (*Notice, *di
 	if o.Foreign {
 		return &Notice{Pos: x.KeyPos, Key: key, Msg: fmt.Sprintf("table %s: unknown option '%s' is kept and not used", o.Table, key)}, nil
 	}
-	e := &diag.Error{Domain: diag.User, Code: diag.CodeUnknownOption, Pos: x.KeyPos, Table: o.Table, Option: key,
-		Msg: fmt.Sprintf("there is no such option for a %s", s.What), Hint: "remove it, or see `leat options` for the keys"}
+	e := &diag.Error{
+		Domain: diag.User, Code: diag.CodeUnknownOption, Pos: x.KeyPos, Table: o.Table, Option: key,
+		Msg: fmt.Sprintf("there is no such option for a %s", s.What), Hint: "remove it, or see `leat options` for the keys",
+	}
 	if n := s.Suggest(key); n != "" {
 		e.Hint = fmt.Sprintf("did you mean '%s'?", n)
 	}
@@ -193,8 +201,10 @@ func (s *Set) aliasClash(v Values, o CheckOptions) diag.List {
 				continue
 			}
 			if name != "" && x.Text != first.Text {
-				errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: x.Pos, Table: o.Table, Option: key,
-					Msg: fmt.Sprintf("'%s' contradicts '%s' = '%s', another name of the same option", x.Text, name, first.Text), Hint: "keep one of the two"})
+				errs = append(errs, &diag.Error{
+					Domain: diag.User, Code: diag.CodeBadOption, Pos: x.Pos, Table: o.Table, Option: key,
+					Msg: fmt.Sprintf("'%s' contradicts '%s' = '%s', another name of the same option", x.Text, name, first.Text), Hint: "keep one of the two",
+				})
 				continue
 			}
 			first, name = x, key

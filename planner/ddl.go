@@ -99,15 +99,19 @@ func (s *Session) fail2(l diag.List) {
 func (s *Session) connectorOf(name string, v *sqlfront.CreateTable) connect.Connector {
 	o, ok := v.Options.Get("connector")
 	if !ok {
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeMissingOption, Pos: v.Name.At, Table: name, Option: "connector",
-			Msg: "a table of the session needs a connector", Hint: "add 'connector' = '…' (" + strings.Join(s.env.Registry.Names(), ", ") + "), or create it in a Paimon catalog"})
+		s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeMissingOption, Pos: v.Name.At, Table: name, Option: "connector",
+			Msg: "a table of the session needs a connector", Hint: "add 'connector' = '…' (" + strings.Join(s.env.Registry.Names(), ", ") + "), or create it in a Paimon catalog",
+		})
 		return nil
 	}
 	conn, ok := s.env.Registry.Get(o.Value)
 	if !ok {
-		e := &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: o.ValuePos, Table: name, Option: "connector",
+		e := &diag.Error{
+			Domain: diag.User, Code: diag.CodeBadOption, Pos: o.ValuePos, Table: name, Option: "connector",
 			Msg: fmt.Sprintf("leat has no connector '%s'", o.Value), Notes: []string{"connectors: " + strings.Join(s.env.Registry.Names(), ", ")},
-			Hint: "use one of them, or run this statement on Flink"}
+			Hint: "use one of them, or run this statement on Flink",
+		}
 		if n := s.env.Registry.Suggest(o.Value); n != "" {
 			e.Hint = fmt.Sprintf("write '%s'", n)
 		}
@@ -205,8 +209,10 @@ func unknownColumn(name string, at diag.Pos, have []string) *diag.Error {
 func (s *Session) createLakeTable(ctx context.Context, c *namespace, db, name string, v *sqlfront.CreateTable) {
 	full := fullName(c, db, name)
 	if o, ok := v.Options.Get("connector"); ok {
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeTableShape, Pos: o.KeyPos, Table: name, Msg: fmt.Sprintf("catalog %s holds Paimon tables only", c.name),
-			Hint: "write CREATE TEMPORARY TABLE for a connector table"})
+		s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeTableShape, Pos: o.KeyPos, Table: name, Msg: fmt.Sprintf("catalog %s holds Paimon tables only", c.name),
+			Hint: "write CREATE TEMPORARY TABLE for a connector table",
+		})
 		return
 	}
 	if !s.databaseExists(ctx, c, db, v.Name.At) {
@@ -257,8 +263,10 @@ func (s *Session) placeLakeTable(ctx context.Context, c *namespace, db, name str
 }
 
 func lakeSchema(t *table, v *sqlfront.CreateTable) *spec.TableSchema {
-	ts := &spec.TableSchema{Version: 3, Fields: t.def.Schema.Fields, PrimaryKeys: t.def.PrimaryKey, PartitionKeys: t.def.PartitionKeys,
-		Options: map[string]string{}, Comment: text(v.Comment), HighestFieldID: len(t.def.Schema.Fields) - 1}
+	ts := &spec.TableSchema{
+		Version: 3, Fields: t.def.Schema.Fields, PrimaryKeys: t.def.PrimaryKey, PartitionKeys: t.def.PartitionKeys,
+		Options: map[string]string{}, Comment: text(v.Comment), HighestFieldID: len(t.def.Schema.Fields) - 1,
+	}
 	for _, o := range v.Options {
 		ts.Options[o.Key] = o.Value
 	}
@@ -281,13 +289,17 @@ func (s *Session) checkLakeOptions(name string, v *sqlfront.CreateTable) diag.Li
 		if at.IsZero() {
 			at = v.Name.At
 		}
-		errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Pos: at, Table: name, Option: "bucket",
-			Msg: fmt.Sprintf("a primary-key table with bucket = %d (dynamic or postponed buckets) is not written by this version of leat", n), Hint: "set 'bucket' to a number of buckets, such as '4'"})
+		errs = append(errs, &diag.Error{
+			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: at, Table: name, Option: "bucket",
+			Msg: fmt.Sprintf("a primary-key table with bucket = %d (dynamic or postponed buckets) is not written by this version of leat", n), Hint: "set 'bucket' to a number of buckets, such as '4'",
+		})
 	}
 	if v.PrimaryKey == nil && configs.Bucket.Get(opts) > 0 {
 		o, _ := configs.Bucket.Value(opts)
-		errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Pos: o.Pos, Table: name, Option: "bucket",
-			Msg: "an append table with fixed buckets is not written by this version of leat", Hint: "set 'bucket' = '-1', or declare a primary key"})
+		errs = append(errs, &diag.Error{
+			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: o.Pos, Table: name, Option: "bucket",
+			Msg: "an append table with fixed buckets is not written by this version of leat", Hint: "set 'bucket' = '-1', or declare a primary key",
+		})
 	}
 	return errs
 }

@@ -20,6 +20,8 @@ type builder struct {
 	// scans are the tables read so far, in order; each becomes one port.
 	scans []*scan
 	sinks map[*table]int
+	// groups are the source nodes that several tables share.
+	groups map[string]int
 }
 
 // scan is a table that one or several pipes read.
@@ -32,7 +34,7 @@ type scan struct {
 	port   int
 }
 
-func newBuilder(s *Session) *builder { return &builder{s: s, sinks: map[*table]int{}} }
+func newBuilder(s *Session) *builder { return &builder{s: s, sinks: map[*table]int{}, groups: map[string]int{}} }
 
 func (b *builder) insert(ctx context.Context, v *sqlfront.Insert) {
 	if v.Overwrite {
@@ -85,9 +87,11 @@ func (b *builder) checkMode(v *sqlfront.Insert, target *table, conn connect.Sink
 	if in == connect.InsertOnly || conn.SinkMode(target.def) != connect.InsertOnly {
 		return true
 	}
-	b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeNoPrimaryKey, Pos: v.Target.At, Table: target.full,
+	b.s.fail(&diag.Error{
+		Domain: diag.User, Code: diag.CodeNoPrimaryKey, Pos: v.Target.At, Table: target.full,
 		Msg:  fmt.Sprintf("%s brings updates and deletes, and this table has no primary key to apply them to", r.scan.table.full),
-		Hint: "declare PRIMARY KEY (…) NOT ENFORCED on it"})
+		Hint: "declare PRIMARY KEY (…) NOT ENFORCED on it",
+	})
 	return false
 }
 
@@ -104,30 +108,44 @@ func newSink(t *table, conn connect.SinkConnector) Sink {
 	return s
 }
 
-// port gives the source node and port of a scan.
+// port gives the source node and port of a scan. A node's uid does not name the
+// server, so that a job goes on after its source moved to another host.
 func (b *builder) port(sc *scan, conn connect.SourceConnector) (source, port int) {
 	if sc.source >= 0 {
 		return sc.source, sc.port
 	}
-	group := conn.Name() + " " + conn.Group(sc.def)
-	for i := range b.plan.Sources {
-		if b.plan.Sources[i].UID == "source:"+group && conn.Group(sc.def) != "" {
+	group := conn.Group(sc.def)
+	if group != "" {
+		group = conn.Name() + " " + group
+		if i, ok := b.groups[group]; ok {
 			sc.source = i
 		}
 	}
 	if sc.source < 0 {
-		uid := "source:" + group
-		if conn.Group(sc.def) == "" {
-			uid = "source:" + sc.table.full
-		}
 		sc.source = len(b.plan.Sources)
-		b.plan.Sources = append(b.plan.Sources, Source{UID: uid, Connector: conn, Bounded: true})
+		b.plan.Sources = append(b.plan.Sources, Source{UID: b.sourceUID(sc, conn, group), Connector: conn, Bounded: true})
+		if group != "" {
+			b.groups[group] = sc.source
+		}
 	}
 	src := &b.plan.Sources[sc.source]
 	sc.port = len(src.Tables)
 	src.Tables = append(src.Tables, connect.SourceTable{Table: sc.def})
 	src.Bounded = src.Bounded && conn.Bounded(sc.def)
 	return sc.source, sc.port
+}
+
+func (b *builder) sourceUID(sc *scan, conn connect.SourceConnector, group string) string {
+	if group == "" {
+		return "source:" + sc.table.full
+	}
+	n := 1
+	for g := range b.groups {
+		if strings.HasPrefix(g, conn.Name()+" ") {
+			n++
+		}
+	}
+	return fmt.Sprintf("source:%s-%d", conn.Name(), n)
 }
 
 // project sets the needed columns of a port to those its pipes read, in table
@@ -241,8 +259,10 @@ func (b *builder) sinkColumns(v *sqlfront.Insert, target *table, r *relation) ([
 func (b *builder) coerce(target *table, f columnar.Field, e expr.Expr, at diag.Pos, v *sqlfront.Insert) expr.Expr {
 	if e == nil {
 		if !f.Type.Nullable {
-			b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeNullability, Pos: v.Target.At, Table: target.full,
-				Msg: fmt.Sprintf("column %s gets no value, has no default value and does not allow NULLs", f.Name), Hint: "select a value for it"})
+			b.s.fail(&diag.Error{
+				Domain: diag.User, Code: diag.CodeNullability, Pos: v.Target.At, Table: target.full,
+				Msg: fmt.Sprintf("column %s gets no value, has no default value and does not allow NULLs", f.Name), Hint: "select a value for it",
+			})
 			return nil
 		}
 		return expr.LitNull(f.Type)
@@ -326,7 +346,9 @@ func countError(v *sqlfront.Insert, target *table, order []int, r *relation) *di
 		f := target.def.Schema.Fields[i]
 		s = append(s, fmt.Sprintf("%s %s", f.Name, f.Type.AsNullable()))
 	}
-	return &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: v.Query.At, Table: target.full,
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeType, Pos: v.Query.At, Table: target.full,
 		Msg:   fmt.Sprintf("the query gives %d columns and the table takes %d", len(q), len(s)),
-		Notes: []string{"query: " + strings.Join(q, ", "), "table: " + strings.Join(s, ", ")}, Hint: "select one value a column, or name the columns: INSERT INTO t (a, b) SELECT …"}
+		Notes: []string{"query: " + strings.Join(q, ", "), "table: " + strings.Join(s, ", ")}, Hint: "select one value a column, or name the columns: INSERT INTO t (a, b) SELECT …",
+	}
 }

@@ -29,8 +29,10 @@ func (s *Session) openCatalog(ctx context.Context, name, warehouse, defaultDB st
 	if err != nil {
 		return nil, placed(err, at)
 	}
-	return &namespace{name: name, warehouse: warehouse, defaultDB: defaultDB, lake: lake,
-		databases: map[string]bool{defaultDB: true}, tables: map[string]*table{}}, nil
+	return &namespace{
+		name: name, warehouse: warehouse, defaultDB: defaultDB, lake: lake,
+		databases: map[string]bool{defaultDB: true}, tables: map[string]*table{},
+	}, nil
 }
 
 // placed gives err the position at if it is an error for people without one.
@@ -74,8 +76,10 @@ func (s *Session) createCatalog(ctx context.Context, v *sqlfront.CreateCatalog) 
 		return
 	}
 	if !configs.CatalogWarehouse.IsSet(opts) {
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeMissingOption, Pos: v.Name.At, Option: "warehouse",
-			Msg: "a Paimon catalog needs a warehouse", Hint: "add 'warehouse' = 'file:///path'"})
+		s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeMissingOption, Pos: v.Name.At, Option: "warehouse",
+			Msg: "a Paimon catalog needs a warehouse", Hint: "add 'warehouse' = 'file:///path'",
+		})
 		return
 	}
 	w, _ := configs.CatalogWarehouse.Value(opts)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"leat/configs"
 	"leat/internal/connect"
@@ -83,7 +82,6 @@ type Session struct {
 	notices  []configs.Notice
 	noticed  map[string]bool
 	result   *Result
-	inserts  []*sqlfront.Insert
 	builder  *builder
 }
 
@@ -159,8 +157,10 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 	case *sqlfront.Unsupported:
 		s.fail(v.Error())
 	default:
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(),
-			Msg: fmt.Sprintf("%s does not run in a script yet", firstWords(st.Text())), Hint: "keep SET, CREATE and INSERT statements in the script"})
+		s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(),
+			Msg: fmt.Sprintf("%s does not run in a script yet", firstWords(st.Text())), Hint: "keep SET, CREATE and INSERT statements in the script",
+		})
 	}
 }
 
@@ -269,9 +269,11 @@ func (s *Session) checkRuntimeMode(pl *Plan) {
 	for i := range pl.Sources {
 		if src := &pl.Sources[i]; !src.Bounded {
 			v, _ := configs.RuntimeMode.Value(s.settings)
-			s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: v.Pos, Option: configs.RuntimeMode.Key,
+			s.fail(&diag.Error{
+				Domain: diag.User, Code: diag.CodeBadOption, Pos: v.Pos, Option: configs.RuntimeMode.Key,
 				Msg:  fmt.Sprintf("batch mode needs sources that end, and %s does not", src.Tables[0].Table.Name),
-				Hint: "use 'streaming', with `leat run --catch-up` for a run that ends"})
+				Hint: "use 'streaming', with `leat run --catch-up` for a run that ends",
+			})
 			return
 		}
 	}
@@ -286,19 +288,6 @@ func (s *Session) jobName(pl *Plan) string {
 		names[i] = pl.Sinks[i].Table.Name
 	}
 	return "insert-into_" + strings.Join(names, ",")
-}
-
-// zone gives table.local-time-zone.
-func (s *Session) zone() *time.Location {
-	text := configs.LocalTimeZone.Get(s.settings)
-	if text == "default" {
-		return time.Local
-	}
-	loc, err := configs.ParseZone(text)
-	if err != nil {
-		return time.UTC
-	}
-	return loc
 }
 
 func (s *Session) legacyCast() bool { return configs.LegacyCast.Get(s.settings) == "ENABLED" }

@@ -21,8 +21,10 @@ func schemaOf(ts *spec.TableSchema) *columnar.Schema { return &columnar.Schema{F
 func (s *Session) compareShape(full string, have, want *spec.TableSchema, v *sqlfront.CreateTable) {
 	diff := shapeDiff(have, want)
 	if len(diff) > 0 {
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeLakeShape, Pos: v.Name.At, Msg: fmt.Sprintf("table %s exists already with another shape", full), Notes: diff,
-			Hint: "make the statement fit the table, or create it under another name"})
+		s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeLakeShape, Pos: v.Name.At, Msg: fmt.Sprintf("table %s exists already with another shape", full), Notes: diff,
+			Hint: "make the statement fit the table, or create it under another name",
+		})
 		return
 	}
 	for _, k := range optionDiff(have.Options, want.Options) {

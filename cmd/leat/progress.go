@@ -15,7 +15,7 @@ import (
 )
 
 // progress shows how a job is doing: one line that is rewritten on a terminal,
-// else a plain line every ten seconds.
+// else a plain line every five seconds.
 type progress struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -59,7 +59,7 @@ func (p *progress) listener() dataflow.Listener {
 // follow shows the progress of j until the function it gives is called, which
 // leaves a last line.
 func (p *progress) follow(j *job.Job) (stop func()) {
-	every := 10 * time.Second
+	every := 5 * time.Second
 	if p.tty {
 		every = 500 * time.Millisecond
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,7 +65,7 @@ var fileKeys = []string{"state-dir", "warehouse", "log-level", "set"}
 func (s *settings) checkFile() error {
 	var errs diag.List
 	for _, k := range s.v.AllKeys() {
-		if s.v.InConfig(k) && !contains(fileKeys, k) {
+		if s.v.InConfig(k) && !slices.Contains(fileKeys, k) {
 			e := &diag.Error{Domain: diag.User, Code: diag.CodeSettings, Msg: fmt.Sprintf("%s: there is no setting '%s'", s.v.ConfigFileUsed(), k), Hint: "keys are " + strings.Join(fileKeys, ", ")}
 			if n := configs.Nearest(k, fileKeys); n != "" {
 				e.Hint = fmt.Sprintf("did you mean '%s'?", n)
@@ -73,15 +74,6 @@ func (s *settings) checkFile() error {
 		}
 	}
 	return errs.Err()
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *settings) stateDir() string {

@@ -101,7 +101,7 @@ func (s *Schema) Project(idx []int) *Schema {
 // Of gives the nullable type of a kind without parameters.
 func Of(k Kind) DataType { return DataType{Kind: k, Nullable: true} }
 
-// DecimalOf, StringType and BytesType build nullable types.
+// DecimalOf is DECIMAL(precision, scale), nullable.
 func DecimalOf(precision, scale int) DataType {
 	return DataType{Kind: Decimal, Nullable: true, Precision: precision, Scale: scale}
 }
@@ -123,7 +123,7 @@ func (t DataType) NotNull() DataType { t.Nullable = false; return t }
 // AsNullable gives t as nullable.
 func (t DataType) AsNullable() DataType { t.Nullable = true; return t }
 
-// IsInteger, IsNumeric, IsText and IsBytes classify by kind.
+// IsInteger reports TINYINT to BIGINT.
 func (t DataType) IsInteger() bool { return t.Kind >= TinyInt && t.Kind <= BigInt }
 
 // IsNumeric reports integers, FLOAT, DOUBLE and DECIMAL.

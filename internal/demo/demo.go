@@ -96,7 +96,7 @@ func (r *run) warehouse() string { return filepath.Join(r.dir, "warehouse") }
 
 func (r *run) writeScript() error {
 	// A script, not data: nothing depends on its surviving a crash.
-	f, err := os.OpenFile(r.script(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644) //nolint:forbidigo // a copy of an example for the user, not data
+	f, err := os.OpenFile(r.script(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("writing the script: %w", err)
 	}

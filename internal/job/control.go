@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"leat/internal/diag"
+	"leat/internal/fileio/local"
 )
 
 // control is the local HTTP server of a running job on a unix socket:
@@ -31,11 +31,9 @@ func socketPath(stateDir, key string) string {
 
 func (j *Job) serve() (*control, error) {
 	path := socketPath(j.spec.StateDir, j.id.Key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, stateError(err)
-	}
+	fs := local.New()
 	// The lock of the job is ours, so a socket that stands there is a dead one.
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := errors.Join(fs.MkdirAll(context.Background(), filepath.Dir(path)), fs.Remove(context.Background(), path)); err != nil {
 		return nil, stateError(err)
 	}
 	var lc net.ListenConfig
@@ -63,8 +61,10 @@ func (j *Job) serve() (*control, error) {
 }
 
 func stateError(err error) error {
-	return &diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: "the control socket of the job cannot be made",
-		Hint: "choose a state directory with a short path on a local disk (--state-dir)", Cause: err}
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeJobState, Msg: "the control socket of the job cannot be made",
+		Hint: "choose a state directory with a short path on a local disk (--state-dir)", Cause: err,
+	}
 }
 
 func (c *control) close() {
@@ -72,7 +72,7 @@ func (c *control) close() {
 	defer cancel()
 	_ = c.server.Shutdown(ctx)
 	<-c.done
-	_ = os.Remove(c.path)
+	_ = local.New().Remove(context.Background(), c.path)
 }
 
 // Client talks to the running jobs of a state directory.

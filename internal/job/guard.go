@@ -87,11 +87,8 @@ func guardTables(r *planner.Result, last *checkpoint.Entry) error {
 	return errs.Err()
 }
 
-// applySteps carries out the DDL of a script.
-// Apply carries out the DDL of a script that inserts nothing.
-func Apply(ctx context.Context, steps []planner.Step) error { return applySteps(ctx, steps) }
-
-func applySteps(ctx context.Context, steps []planner.Step) error {
+// Apply carries out the DDL of a script.
+func Apply(ctx context.Context, steps []planner.Step) error {
 	for _, s := range steps {
 		fs, root, err := open.FromURL(s.Warehouse)
 		if err != nil {

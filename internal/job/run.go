@@ -94,7 +94,7 @@ func (j *Job) Done() <-chan struct{} { return j.done }
 func (j *Job) Run(ctx context.Context) (err error) {
 	defer close(j.done)
 	defer func() { j.finish(err) }()
-	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+	if err := local.New().MkdirAll(ctx, j.dir); err != nil {
 		return notStarted(&diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: "the state directory cannot be made", Hint: "choose another with --state-dir", Cause: err})
 	}
 	lock, err := checkpoint.Lock(filepath.Join(j.dir, "lock"), checkpoint.Self())
@@ -205,7 +205,7 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 	if err := checkSources(ctx, &g); err != nil {
 		return g, none, err
 	}
-	if err := applySteps(ctx, j.spec.Result.Steps); err != nil {
+	if err := Apply(ctx, j.spec.Result.Steps); err != nil {
 		return g, none, err
 	}
 	fresh := decision.Action == checkpoint.Fresh

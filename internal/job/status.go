@@ -77,6 +77,9 @@ func (t *tracker) set(f func(*Status)) {
 func (t *tracker) running(e *dataflow.Execution) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.exec != nil {
+		t.st.Stats = t.exec.Stats()
+	}
 	t.exec = e
 	if e != nil && t.st.State != Stopping {
 		t.st.State = Running

@@ -1,4 +1,3 @@
-// Package builtin is the explicit list of the connectors that leat has.
 package builtin
 
 import (

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -156,9 +157,7 @@ func (s *sink) request(e *dataflow.Epoch) (commit.Request, error) {
 		User: s.spec.CommitUser, Identifier: int64(e.ID), Properties: map[string]string{"leat.job": s.spec.Job, "leat.checkpoint": strconv.FormatInt(int64(e.ID), 10)},
 		ForceSnapshot: configs.ForceCreateSnapshot.Get(s.spec.Table.Options),
 	}
-	for k, v := range e.Properties {
-		req.Properties[k] = v
-	}
+	maps.Copy(req.Properties, e.Properties)
 	for _, raw := range e.Committables {
 		c, err := decode(raw)
 		if err != nil {

@@ -1,0 +1,2 @@
+// Package builtin is the explicit list of the connectors that leat has.
+package builtin
