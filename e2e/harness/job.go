@@ -228,6 +228,16 @@ func (j *Job) Leat(args ...string) Result {
 	return j.StartCommand(args...).Wait()
 }
 
+// Wait waits until the running job called name has come up, then until it has
+// reached a state: snapshot or caught-up.
+func (j *Job) Wait(name, until string) {
+	j.t.Helper()
+	Eventually(j.t, "job "+name+" came up", func() bool { return j.Leat("job", "show", name).Code == 0 })
+	if r := j.Leat("job", "wait", name, "--until", until); r.Code != 0 {
+		j.t.Fatalf("leat job wait %s --until %s: exit code %d\n%s", name, until, r.Code, r.Stderr)
+	}
+}
+
 // Eventually polls cond until it holds, for half a minute.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
