@@ -17,7 +17,7 @@ var arithmeticFunctions = []*function{
 func bindArithmetic(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	for _, a := range args {
 		if !a.Type().IsNumeric() {
-			return columnar.DataType{}, nil, argError(f, args, "numbers on both sides, with CAST where needed")
+			return columnar.DataType{}, nil, argError(f, args, "write numbers on both sides, with CAST where needed")
 		}
 	}
 	if len(args) == 1 {
@@ -25,7 +25,7 @@ func bindArithmetic(f *function, args []Expr) (columnar.DataType, []Expr, error)
 	}
 	a, b := args[0].Type(), args[1].Type()
 	if f.name == "%" && (isApproximate(a) || isApproximate(b)) {
-		return columnar.DataType{}, nil, argError(f, args, "exact numbers (integers or DECIMAL)")
+		return columnar.DataType{}, nil, argError(f, args, "write integers or DECIMAL; there is no remainder of DOUBLE and FLOAT")
 	}
 	t := withNull(arithmeticType(f.name, a, b), args)
 	if t.Kind == columnar.Decimal {

@@ -60,7 +60,7 @@ func init() {
 // aliases are further names of functions.
 var aliases = map[string]string{
 	"!=": "<>", "MOD": "%", "CHARACTER_LENGTH": "CHAR_LENGTH", "SUBSTR": "SUBSTRING", "CEILING": "CEIL",
-	"POW": "POWER",
+	"POW": "POWER", "NEGATE": "-",
 }
 
 // hints say what to write in place of functions that users of other databases try.
@@ -87,9 +87,15 @@ func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 //	EXTRACT   unit, x;  TIMESTAMPADD unit, n, x;  TIMESTAMPDIFF unit, a, b
 //	POSITION  part, s
 //	OVERLAY   s, replacement, start[, length]
+//
+// The words may also be part of the name: EXTRACT_DAY(x), TIMESTAMPADD_DAY(n, x),
+// TIMESTAMPDIFF_DAY(a, b), FLOOR_HOUR(x), CEIL_HOUR(x), TRIM_LEADING(characters, s).
 func Call(name string, args ...Expr) (Expr, error) {
 	f, ok := functions[name]
 	if !ok {
+		if name, args, ok := splitWord(name, args); ok {
+			return Call(name, args...)
+		}
 		return nil, unknownFunction(name)
 	}
 	if len(args) < f.minArgs || f.maxArgs >= 0 && len(args) > f.maxArgs {
@@ -103,6 +109,27 @@ func Call(name string, args ...Expr) (Expr, error) {
 		return nil, err
 	}
 	return &callExpr{fn: f, args: bound, t: t}, nil
+}
+
+// splitWord takes the word of a special syntax out of the name.
+func splitWord(name string, args []Expr) (string, []Expr, bool) {
+	head, word, ok := strings.Cut(name, "_")
+	if !ok {
+		return "", nil, false
+	}
+	unit := append([]Expr{LitString(word)}, args...)
+	switch head {
+	case "EXTRACT", "TIMESTAMPADD", "TIMESTAMPDIFF":
+		return head, unit, true
+	case "FLOOR", "CEIL":
+		return head + " TO", unit, true
+	case "TRIM":
+		trim := map[string]string{"BOTH": "TRIM", "LEADING": "LTRIM", "TRAILING": "RTRIM"}[word]
+		swapped := slices.Clone(args)
+		slices.Reverse(swapped)
+		return trim, swapped, trim != ""
+	}
+	return "", nil, false
 }
 
 func unknownFunction(name string) *diag.Error {
@@ -161,11 +188,11 @@ func writeCall(f *function, args []string) string {
 	}
 }
 
-// argError names the argument of f that does not fit.
-func argError(f *function, args []Expr, want string) *diag.Error {
+// argError lists the types that f does not take; hint says what to write.
+func argError(f *function, args []Expr, hint string) *diag.Error {
 	types := make([]string, len(args))
 	for i, a := range args {
 		types[i] = typeName(a.Type())
 	}
-	return typeError("write "+want, "%s does not take (%s)", f.name, strings.Join(types, ", "))
+	return typeError(hint, "%s does not take (%s)", f.name, strings.Join(types, ", "))
 }

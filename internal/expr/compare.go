@@ -50,7 +50,7 @@ func comparable2(f *function, x, y Expr) (a, b Expr, err error) {
 	case ta.Kind == columnar.Invalid && tb.Kind == columnar.Invalid:
 		return nil, nil, errBareNull()
 	case ta.IsNested() || tb.IsNested():
-		return nil, nil, argError(f, []Expr{x, y}, "values that are not nested")
+		return nil, nil, argError(f, []Expr{x, y}, "use values that are not nested")
 	case ta.IsNumeric() && tb.IsNumeric():
 		return comparableNumbers(x, y)
 	case ta.IsNumeric() && tb.IsText(), ta.IsText() && tb.IsNumeric():

@@ -278,7 +278,7 @@ func bindExtreme(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 		return t, nil, err
 	}
 	if t.IsNested() {
-		return t, nil, argError(f, args, "values that are not nested")
+		return t, nil, argError(f, args, "use values that are not nested")
 	}
 	t.Nullable = anyNullable(args)
 	return t, out, nil

@@ -74,7 +74,7 @@ func (p *patterns) at(in []*vector, arg, i int) *datePattern {
 func bindDateFormat(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	t := args[0].Type()
 	if t.Kind == columnar.Date {
-		return columnar.DataType{}, nil, argError(f, args, "DATE_FORMAT(CAST("+String(args[0])+" AS TIMESTAMP(0)), pattern)")
+		return columnar.DataType{}, nil, argError(f, args, "write DATE_FORMAT(CAST("+String(args[0])+" AS TIMESTAMP(0)), pattern)")
 	}
 	moment := param{what: "TIMESTAMP or string", accepts: func(t columnar.DataType) bool { return isTimestamp(t) || t.IsText() }}
 	return takes(always(columnar.StringType()), moment, textParam)(f, args)
@@ -219,7 +219,7 @@ func buildToTimestamp(c *compiler, e *callExpr) (node, error) {
 // bindToTimestampLTZ takes seconds (0) or milliseconds (3) since the epoch.
 func bindToTimestampLTZ(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	if p := String(args[1]); p != "0" && p != "3" {
-		return columnar.DataType{}, nil, argError(f, args, "TO_TIMESTAMP_LTZ(n, 0) for seconds or TO_TIMESTAMP_LTZ(n, 3) for milliseconds")
+		return columnar.DataType{}, nil, argError(f, args, "write TO_TIMESTAMP_LTZ(n, 0) for seconds or TO_TIMESTAMP_LTZ(n, 3) for milliseconds")
 	}
 	t := columnar.DataType{Kind: columnar.TimestampLTZ, Precision: 3}
 	return takes(always(t), bigIntParam, intParam)(f, args)

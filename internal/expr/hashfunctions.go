@@ -60,7 +60,7 @@ func hashLoop(appendHash func(b, s []byte) []byte) loop {
 
 func bindSHA2(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	if _, ok := sha2[String(args[1])]; !ok {
-		return columnar.DataType{}, nil, argError(f, args, "SHA2(s, 224|256|384|512)")
+		return columnar.DataType{}, nil, argError(f, args, "write SHA2(s, n) with 224, 256, 384 or 512 for n")
 	}
 	return takes(following(columnar.DataType{Kind: columnar.VarChar, Length: 128}), textParam, intParam)(f, args)
 }

@@ -31,7 +31,7 @@ func bindLogic(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 		case columnar.Boolean, columnar.Invalid:
 			out[i] = implicit(a, boolType(true))
 		default:
-			return columnar.DataType{}, nil, argError(f, args, "BOOLEAN values, such as comparisons")
+			return columnar.DataType{}, nil, argError(f, args, "write BOOLEAN values, such as comparisons")
 		}
 	}
 	return boolType(anyNullable(out)), out, nil

@@ -56,12 +56,23 @@ func Compile(exprs []Expr, env Env) (*Program, error) {
 			return nil, err
 		}
 		o := output{node: n, t: t, arrow: columnar.ArrowType(t), column: -1, isConstant: IsConstant(e)}
-		if idx, ok := IsColumn(e); ok {
+		if idx, ok := IsColumn(sameValues(e)); ok {
 			o.column = idx
 		}
 		p.outputs[i] = o
 	}
 	return p, nil
+}
+
+// sameValues strips casts that leave every value as it is.
+func sameValues(e Expr) Expr {
+	for {
+		c, ok := e.(*castExpr)
+		if !ok || !sameForm(c.arg.Type(), c.t, c.mode) {
+			return e
+		}
+		e = c.arg
+	}
 }
 
 // Eval computes every expression over the first rows rows of cols and gives one

@@ -87,7 +87,7 @@ func takes(result func(args []Expr) columnar.DataType, params ...param) func(*fu
 				for j := range args {
 					want[j] = params[min(j, len(params)-1)].what
 				}
-				return columnar.DataType{}, nil, argError(f, args, writeCall(f, want))
+				return columnar.DataType{}, nil, argError(f, args, "write "+writeCall(f, want))
 			}
 			out[i] = a
 			if p.to.Kind != columnar.Invalid {

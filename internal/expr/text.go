@@ -25,7 +25,7 @@ func (e *columnExpr) text(b *strings.Builder) {
 }
 
 func (e *castExpr) text(b *strings.Builder) {
-	if e.mode == castAssign && e.t.IsText() && e.arg.Type().IsText() {
+	if e.mode == castAssign { // not written in the script
 		e.arg.text(b)
 		return
 	}
@@ -39,7 +39,7 @@ func (e *callExpr) text(b *strings.Builder) {
 	args := make([]string, len(e.args))
 	for i, a := range e.args {
 		args[i] = String(a)
-		if c, ok := a.(*callExpr); ok && e.fn.form != prefixForm && c.fn.form != prefixForm && c.fn.name != "CASE" {
+		if c, ok := written(a).(*callExpr); ok && e.fn.form != prefixForm && c.fn.form != prefixForm && c.fn.name != "CASE" {
 			args[i] = "(" + args[i] + ")"
 		}
 	}
@@ -58,6 +58,17 @@ func (e *callExpr) text(b *strings.Builder) {
 		fmt.Fprintf(b, " ELSE %s END", args[len(args)-1])
 	default:
 		b.WriteString(writeCall(e.fn, args))
+	}
+}
+
+// written gives what the script says below implicit casts.
+func written(e Expr) Expr {
+	for {
+		c, ok := e.(*castExpr)
+		if !ok || c.mode != castAssign {
+			return e
+		}
+		e = c.arg
 	}
 }
 

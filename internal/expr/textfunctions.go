@@ -111,10 +111,10 @@ func bindConcatOp(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 func concatError(f *function, args []Expr) error {
 	for _, a := range args {
 		if !a.Type().IsText() {
-			return argError(f, args, "CAST("+String(a)+" AS STRING); numbers do not turn into text by themselves")
+			return argError(f, args, "write CAST("+String(a)+" AS STRING); numbers do not turn into text by themselves")
 		}
 	}
-	return argError(f, args, "strings")
+	return argError(f, args, "write strings on both sides")
 }
 
 func separatorDecides(args []Expr) columnar.DataType {
