@@ -4,18 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
 )
 
-// Limits of Avro files read from disk; a manifest rolls at 8 MB, a block at 64 KB.
+// Limits of Avro files read from disk; a manifest rolls at 8 MB, which is some
+// 100,000 records, and a block at 64 KB.
 const (
 	maxAvroFile    = 1 << 30
 	maxAvroBlock   = 64 << 20
-	maxAvroRecords = 1 << 24
+	maxAvroRecords = 1 << 22
 	avroBlockBytes = 64_000
 )
 
@@ -91,31 +91,28 @@ func writeAvro[T any](schema *avro.Schema, records []T) ([]byte, error) {
 // schema of the file, as Java does; unknown fields are skipped, missing ones
 // keep their zero value.
 func readAvro[T any](b []byte, each func(*T) error) error {
-	if len(b) > maxAvroFile {
-		return fmt.Errorf("%d bytes are too many", len(b))
-	}
-	r, err := ocf.NewReader(bytes.NewReader(b), ocf.WithDecodeOpts(avro.SkipUnknown()), ocf.WithCodec(sharedZstd),
-		ocf.WithMaxBlockBytes(maxAvroBlock), ocf.WithMaxDecompressedBlockBytes(maxAvroBlock))
+	c, err := openContainer(b)
 	if err != nil {
 		return err
 	}
-	err = readRecords(r, each)
-	return errors.Join(err, r.Close())
-}
-
-func readRecords[T any](r *ocf.Reader, each func(*T) error) error {
-	for range maxAvroRecords {
-		var rec T
-		err := r.Decode(&rec)
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil
-		}
-		if err != nil {
+	for {
+		block, count, err := c.next()
+		if err != nil || count == 0 {
 			return err
 		}
-		if err := each(&rec); err != nil {
-			return err
+		for range count {
+			var rec T
+			if block, err = c.schema.Decode(block, &rec, skipUnknown); err != nil {
+				return err
+			}
+			if err := each(&rec); err != nil {
+				return err
+			}
+		}
+		if len(block) > 0 {
+			return fmt.Errorf("%d bytes after the last record of a block", len(block))
 		}
 	}
-	return fmt.Errorf("more than %d records", maxAvroRecords)
 }
+
+var skipUnknown = avro.SkipUnknown()
