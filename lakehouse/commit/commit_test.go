@@ -384,7 +384,7 @@ func TestManifestMerging(t *testing.T) {
 			c := New(fs, tablePath, pkSchema(), opt, nil)
 			rng := rand.New(rand.NewPCG(1, 2))
 			model := map[string]spec.CommitMessage{}
-			most := 0
+			most, fulls := 0, 0
 			for i := range int64(120) {
 				m := message(fmt.Sprintf("d%d", rng.IntN(5)), int32(rng.IntN(2)))
 				f := dataFile(fmt.Sprintf("f%d", i), 0, i, i)
@@ -400,12 +400,18 @@ func TestManifestMerging(t *testing.T) {
 					t.Fatal(err)
 				}
 				most = max(most, len(c.view.metas))
+				if needsFull(c.view.metas, c.opt.ManifestTargetSize, c.opt.ManifestFullCompactionSize) {
+					fulls++
+				}
 			}
 			if d := cmp.Diff(slices.Sorted(maps.Keys(model)), liveNames(ctx, t, fs)); d != "" {
 				t.Errorf("live files (-want +got):\n%s", d)
 			}
 			if most > 70 {
 				t.Errorf("%d manifests in a snapshot: they are not merged", most)
+			}
+			if fulls > 30 {
+				t.Errorf("%d of 120 commits rewrite all manifests", fulls)
 			}
 		})
 	}

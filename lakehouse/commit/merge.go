@@ -15,6 +15,8 @@ type mergeGroup struct {
 
 // planMinor groups manifests in order: groups that reach the target size are
 // merged, the rest only if it counts minCount or more (ManifestFileMerger.java).
+// Other than Paimon it leaves a manifest alone that outweighs all after it, or
+// each round of small commits would rewrite the files of the whole table.
 func planMinor(metas []spec.ManifestFileMeta, target int64, minCount int) []mergeGroup {
 	var out []mergeGroup
 	var size int64
@@ -25,11 +27,20 @@ func planMinor(metas []spec.ManifestFileMeta, target int64, minCount int) []merg
 			from, size = i+1, 0
 		}
 	}
-	if rest := metas[from:]; len(rest) > 0 {
+	rest := metas[from:]
+	for len(rest) > 1 && rest[0].FileSize > outweighs*(size-rest[0].FileSize) {
+		size -= rest[0].FileSize
+		out = append(out, mergeGroup{metas: rest[:1]})
+		rest = rest[1:]
+	}
+	if len(rest) > 0 {
 		out = append(out, mergeGroup{metas: rest, merge: len(rest) >= minCount && len(rest) > 1})
 	}
 	return out
 }
+
+// outweighs is how many times larger than all after it a manifest must be to stay as it is.
+const outweighs = 4
 
 // needsFull reports whether so many bytes of manifests hold deletions or are
 // small that all of them are worth rewriting.
@@ -51,8 +62,9 @@ func mustChange(m *spec.ManifestFileMeta, target int64) bool {
 // last one, merged where that is due. written lists new manifests.
 func (c *Committer) mergeManifests(ctx context.Context, metas []spec.ManifestFileMeta) (base []spec.ManifestFileMeta, written []string, err error) {
 	if needsFull(metas, c.opt.ManifestTargetSize, c.opt.ManifestFullCompactionSize) {
-		base, written, err = c.mergeFull(ctx, metas)
-		if err != nil || len(written) > 0 {
+		var done bool
+		base, written, done, err = c.mergeFull(ctx, metas)
+		if err != nil || done {
 			return base, written, err
 		}
 	}
@@ -77,8 +89,9 @@ func (c *Committer) mergeManifests(ctx context.Context, metas []spec.ManifestFil
 
 // mergeFull rewrites every manifest that is small, holds deletions or holds a
 // file deleted elsewhere, without deletions and deleted files. A deletion that
-// finds no file is dropped: there is nothing older it could speak of.
-func (c *Committer) mergeFull(ctx context.Context, metas []spec.ManifestFileMeta) (base []spec.ManifestFileMeta, written []string, err error) {
+// finds no file is dropped: there is nothing older it could speak of. done is
+// false where one manifest alone would be rewritten.
+func (c *Committer) mergeFull(ctx context.Context, metas []spec.ManifestFileMeta) (base []spec.ManifestFileMeta, written []string, done bool, err error) {
 	var change, large []spec.ManifestFileMeta
 	for i := range metas {
 		if mustChange(&metas[i], c.opt.ManifestTargetSize) {
@@ -89,7 +102,7 @@ func (c *Committer) mergeFull(ctx context.Context, metas []spec.ManifestFileMeta
 	}
 	changeEntries, err := c.manifests.Read(ctx, change)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	deleted := newDeletions(changeEntries)
 	// Large manifests come first: an addition must not follow its deletion.
@@ -102,7 +115,7 @@ func (c *Committer) mergeFull(ctx context.Context, metas []spec.ManifestFileMeta
 		}
 		entries, err := c.manifests.Entries(ctx, large[i].FileName)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, false, err
 		}
 		if !deleted.touches(entries) {
 			base = append(base, large[i])
@@ -112,7 +125,7 @@ func (c *Committer) mergeFull(ctx context.Context, metas []spec.ManifestFileMeta
 		rewritten++
 	}
 	if rewritten <= 1 {
-		return nil, nil, nil
+		return nil, nil, false, nil
 	}
 	live := cancel(append(rewrite, changeEntries...))
 	kept := live[:0]
@@ -122,7 +135,7 @@ func (c *Committer) mergeFull(ctx context.Context, metas []spec.ManifestFileMeta
 		}
 	}
 	merged, written, err := c.writeManifests(ctx, kept)
-	return append(base, merged...), written, err
+	return append(base, merged...), written, true, err
 }
 
 // deletions is the files that manifests delete, and their partitions.

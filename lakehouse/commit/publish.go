@@ -168,7 +168,7 @@ func (c *Committer) writeHints(ctx context.Context, id int64) {
 	c.earliestSeen = true
 }
 
-// writeManifests writes entries as manifests of about the target size.
+// writeManifests writes entries as manifests that reach the target size, the last one apart.
 func (c *Committer) writeManifests(ctx context.Context, entries []spec.ManifestEntry) (metas []spec.ManifestFileMeta, names []string, err error) {
 	if len(entries) == 0 {
 		return nil, nil, nil
@@ -177,26 +177,34 @@ func (c *Committer) writeManifests(ctx context.Context, entries []spec.ManifestE
 	if err != nil {
 		return nil, nil, err
 	}
-	if parts := int(int64(len(b)) / c.opt.ManifestTargetSize); parts > 0 && len(entries) > 1 {
-		for chunk := range slices.Chunk(entries, max(len(entries)/(parts+1), 1)) {
-			more, moreNames, err := c.writeManifests(ctx, chunk)
-			metas, names = append(metas, more...), append(names, moreNames...)
-			if err != nil {
+	// A manifest below the target would be rewritten again and again, so the
+	// number of entries that should fill one is taken a quarter larger.
+	if fill := int(c.opt.ManifestTargetSize*5/4*int64(len(entries))/int64(len(b))) + 1; fill < len(entries) {
+		for chunk := range slices.Chunk(entries, fill) {
+			if b, err = spec.WriteManifest(chunk); err != nil {
+				return nil, names, err
+			}
+			if metas, names, err = c.writeManifest(ctx, chunk, b, metas, names); err != nil {
 				return nil, names, err
 			}
 		}
 		return metas, names, nil
 	}
+	return c.writeManifest(ctx, entries, b, nil, nil)
+}
+
+// writeManifest writes content, the encoded entries, and appends what it wrote to metas and names.
+func (c *Committer) writeManifest(ctx context.Context, entries []spec.ManifestEntry, content []byte, metas []spec.ManifestFileMeta, names []string) ([]spec.ManifestFileMeta, []string, error) {
 	meta, err := c.describe(entries)
 	if err != nil {
-		return nil, nil, err
+		return nil, names, err
 	}
-	f, err := c.writeNew(ctx, spec.ManifestName, b)
+	f, err := c.writeNew(ctx, spec.ManifestName, content)
 	if err != nil {
-		return nil, nil, err
+		return nil, names, err
 	}
 	meta.FileName, meta.FileSize = f.name, f.size
-	return []spec.ManifestFileMeta{meta}, []string{f.name}, nil
+	return append(metas, meta), append(names, f.name), nil
 }
 
 // describe gives the manifest list row of entries, without name and size.
