@@ -129,8 +129,14 @@ func (t *table) referenced(ctx context.Context, attempt string) (map[string]bool
 			if err != nil {
 				return nil, err
 			}
-			for _, s := range snaps {
-				if err := r.add(ctx, s); err != nil {
+			for i, s := range snaps {
+				err := r.add(ctx, s)
+				// An expiration that was cut short leaves old snapshots without their
+				// manifests: what they alone referred to is going anyway.
+				if errors.Is(err, fileio.ErrNotExist) && dir == spec.SnapshotDir && i < len(snaps)-1 {
+					continue
+				}
+				if err != nil {
 					return nil, err
 				}
 			}
@@ -164,7 +170,6 @@ func (r *references) add(ctx context.Context, s *spec.Snapshot) error {
 		if r.read[l] {
 			continue
 		}
-		r.read[l] = true
 		metas, err := r.manifests.List(ctx, l)
 		if err != nil {
 			return err
@@ -174,6 +179,7 @@ func (r *references) add(ctx context.Context, s *spec.Snapshot) error {
 				return err
 			}
 		}
+		r.read[l] = true
 	}
 	return nil
 }
@@ -183,11 +189,11 @@ func (r *references) addManifest(ctx context.Context, name string) error {
 	if r.read[name] {
 		return nil
 	}
-	r.read[name] = true
 	entries, err := r.manifests.Entries(ctx, name)
 	if err != nil {
 		return err
 	}
+	r.read[name] = true
 	for i := range entries {
 		f := &entries[i].File
 		r.name(f.FileName)

@@ -341,6 +341,10 @@ func TestEveryCrashOfAnExpiration(t *testing.T) {
 				t.Fatal(err)
 			}
 			missingFrom(t, f, whole.To, fmt.Sprintf("call %d %s", n, action))
+			if err := RemoveAttempt(ctx, f.fs, tablePath, attempt, nil); err != nil {
+				t.Fatalf("call %d %s: the next run: %v", n, action, err)
+			}
+			missingFrom(t, f, whole.To, fmt.Sprintf("call %d %s, attempt removed", n, action))
 			f.expire(all(100))
 			if d := cmp.Diff(f.reachable(ctx), f.disk(ctx)); d != "" {
 				t.Fatalf("call %d %s (-reachable +disk):\n%s", n, action, d)
