@@ -12,19 +12,16 @@ import (
 // commits, so that a commit never waits for it.
 type expirer struct {
 	sink  *sink
-	off   bool
 	kickC chan struct{}
-	stop  context.CancelFunc
+	quit  chan struct{}
 	wg    sync.WaitGroup
 }
 
 func newExpirer(s *sink) *expirer {
-	ctx, cancel := context.WithCancel(context.Background())
-	e := &expirer{sink: s, off: configs.WriteOnly.Get(s.spec.Table.Options), kickC: make(chan struct{}, 1), stop: cancel}
-	if e.off {
-		return e
+	e := &expirer{sink: s, kickC: make(chan struct{}, 1), quit: make(chan struct{})}
+	if !configs.WriteOnly.Get(s.spec.Table.Options) {
+		e.wg.Go(e.loop)
 	}
-	e.wg.Go(func() { e.loop(ctx) })
 	return e
 }
 
@@ -36,20 +33,22 @@ func (e *expirer) kick(context.Context) {
 	}
 }
 
+// close waits for the round under way: one that is cut short leaves snapshots
+// whose manifests are gone until the next.
 func (e *expirer) close() {
-	e.stop()
+	close(e.quit)
 	e.wg.Wait()
 }
 
-func (e *expirer) loop(ctx context.Context) {
+func (e *expirer) loop() {
 	for {
 		select {
-		case <-ctx.Done():
+		case <-e.quit:
 			return
 		case <-e.kickC:
 		}
 		// What could not be removed now is tried again after the next commit.
-		if _, err := maintain.ExpireSnapshots(ctx, e.sink.fs, e.sink.path, e.options()); err != nil && ctx.Err() == nil {
+		if _, err := maintain.ExpireSnapshots(context.Background(), e.sink.fs, e.sink.path, e.options()); err != nil {
 			e.sink.log.Warn("snapshots not expired", "error", err)
 		}
 	}
