@@ -242,7 +242,8 @@ func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, er
 	if d.Action == checkpoint.Refuse {
 		return Attempt{}, d, d.Reason
 	}
-	if d.Action == checkpoint.RestoreAt {
+	// On a restart the tables of the script were made by this very run.
+	if d.Action == checkpoint.RestoreAt && st.first {
 		if err := guardTables(j.spec.Result, st.store.Latest()); err != nil {
 			return Attempt{}, d, err
 		}
