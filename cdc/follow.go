@@ -35,7 +35,9 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 				Hint:  "SET GLOBAL binlog_format = 'ROW', and in sessions that set it, then read the table anew with --fresh --replace",
 			})
 		default:
-			return t.gone(kind, e.text)
+			if !t.empty {
+				return t.gone(kind, e.text)
+			}
 		}
 	}
 	return nil

@@ -89,9 +89,9 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 
 // start chooses the position of a fresh start.
 func (r *Reader) start(ctx context.Context, n *conn) (err error) {
-	whole := r.cfg.Startup.Mode == StartInitial || r.cfg.Startup.Mode == StartSnapshot
 	for _, t := range r.tables {
-		t.resetSequencer(rangeSet{all: !whole})
+		t.resetSequencer(rangeSet{all: !r.cfg.needsSelect()})
+		t.empty = r.cfg.Startup.Mode >= StartEarliest
 	}
 	switch r.cfg.Startup.Mode {
 	case StartInitial, StartSnapshot, StartLatest:

@@ -263,6 +263,7 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 			}
 			b.layout, b.plan = l, t.plan
 		}
+		t.empty = false
 		before := t.seq.out.Len()
 		if err := t.seq.apply(b.layout, e.rows); err != nil {
 			return t.at(-1, err)

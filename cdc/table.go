@@ -50,6 +50,9 @@ type table struct {
 	seq *sequencer
 	// cut is the column of the chunk key, "" if the table is read as one chunk.
 	cut string
+	// empty says that no row was read yet of a history read from an earlier
+	// place: a DROP then takes nothing away.
+	empty bool
 	// statement is the last DDL on the table, for messages.
 	statement string
 }
