@@ -155,7 +155,7 @@ func (m *model) fold(b *columnar.Batch) {
 		m.t.Fatal("wrong columns")
 	}
 	for i := range b.Rows() {
-		if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || id.Value(i+1) != id.Value(i)) ||
+		if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || m.keyed && id.Value(i+1) != id.Value(i)) ||
 			b.Kind(i) == columnar.UpdateAfter && (i == 0 || b.Kind(i-1) != columnar.UpdateBefore) {
 			m.t.Fatalf("row %d is %s, alone", i, b.Kind(i))
 		}
