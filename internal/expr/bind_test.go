@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/cockroachdb/datadriven"
 
@@ -123,4 +126,67 @@ func TestFunctionsAreListed(t *testing.T) {
 			t.Errorf("%s is not in upper case", n)
 		}
 	}
+}
+
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	ts := NamedColumn(0, "ts", columnar.TimestampOf(3))
+	for pattern, want := range map[string]int{"yyyy-MM-dd": 0, "%Y-%m-%d": 2, "YYYY-MM-dd": 1, "yyyy'Y'": 0} {
+		if got := Notices(mustCall("UPPER", mustCall("DATE_FORMAT", ts, LitString(pattern)))); len(got) != want {
+			t.Errorf("%s: %q", pattern, got)
+		}
+	}
+}
+
+func TestNestedColumns(t *testing.T) {
+	t.Parallel()
+	elem := columnar.Of(columnar.Int)
+	list := columnar.DataType{Kind: columnar.Array, Elem: &elem, Nullable: true}
+	b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Int32)
+	b.AppendNull()
+	b.Append(true)
+	col := array.NewSlice(b.NewArray(), 1, 2)
+	null, err := Coerce(LitNull(columnar.DataType{}), list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile([]Expr{Column(0, list), mustCall("IS NULL", Column(0, list)), null}, Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Eval(memory.DefaultAllocator, []arrow.Array{col}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(out[0], out[1], out[2]); got != "[[]] [false] [(null)]" {
+		t.Errorf("got %s", got)
+	}
+	if _, err := Call("COALESCE", Column(0, list), null); err == nil || !strings.Contains(err.Error(), "COALESCE does not yield ARRAY<INT>") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestProgramsRunSideBySide uses one batch from several programs at once.
+func TestProgramsRunSideBySide(t *testing.T) {
+	t.Parallel()
+	exprs, cols := ordersBatch()
+	var wg sync.WaitGroup
+	for _, k := range kernelCases(exprs) {
+		for range 2 {
+			wg.Go(func() {
+				p, err := Compile([]Expr{k.e}, Env{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				out, err := p.Eval(memory.DefaultAllocator, cols, benchRows)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				out[0].Release()
+			})
+		}
+	}
+	wg.Wait()
 }

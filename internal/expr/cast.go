@@ -19,7 +19,7 @@ func Cast(e Expr, to columnar.DataType, try bool) (Expr, error) {
 	if from.EqualIgnoreNull(to) && from.Nullable == to.Nullable {
 		return e, nil
 	}
-	c := &castExpr{arg: e, t: to}
+	c := &castExpr{arg: e, t: to, mode: castStrict}
 	if try {
 		c.mode = castTry
 	}

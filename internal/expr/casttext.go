@@ -11,7 +11,7 @@ import (
 
 // castToText writes values as text, then brings it to the length of the target.
 func (c *compiler) castToText(from, to columnar.DataType, mode castMode) loop {
-	fit := func(out *scratch, s string) string { return s }
+	fit := func(_ *scratch, s string) string { return s }
 	if mode != castAssign && to.Length != columnar.MaxLength {
 		pad := to.Kind == columnar.Char
 		fit = func(out *scratch, s string) string { return fitText(out, s, to.Length, pad) }
@@ -112,7 +112,7 @@ func (c *compiler) castFromText(e *castExpr) loop {
 	to := e.t
 	switch to.Kind {
 	case columnar.Boolean:
-		return parseLoop(e, func(s string) (bool, bool) { return parseBoolean(s) })
+		return parseLoop(e, parseBoolean)
 	case columnar.TinyInt:
 		return parseLoop(e, parseInt[int8])
 	case columnar.SmallInt:

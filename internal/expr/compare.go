@@ -27,7 +27,7 @@ func boolType(nullable bool) columnar.DataType {
 }
 
 func bindCompare(f *function, args []Expr) (columnar.DataType, []Expr, error) {
-	a, b, err := comparable2(f, args[0], args[1])
+	a, b, err := comparableSides(f, args[0], args[1])
 	if err != nil {
 		return columnar.DataType{}, nil, err
 	}
@@ -35,16 +35,16 @@ func bindCompare(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 }
 
 func bindDistinct(f *function, args []Expr) (columnar.DataType, []Expr, error) {
-	a, b, err := comparable2(f, args[0], args[1])
+	a, b, err := comparableSides(f, args[0], args[1])
 	if err != nil {
 		return columnar.DataType{}, nil, err
 	}
 	return boolType(false), []Expr{a, b}, nil
 }
 
-// comparable2 brings both sides of a comparison to types that a loop compares,
+// comparableSides brings both sides of a comparison to types that a loop compares,
 // or says why they cannot be compared.
-func comparable2(f *function, x, y Expr) (a, b Expr, err error) {
+func comparableSides(f *function, x, y Expr) (a, b Expr, err error) {
 	ta, tb := x.Type(), y.Type()
 	switch {
 	case ta.Kind == columnar.Invalid && tb.Kind == columnar.Invalid:
@@ -111,9 +111,9 @@ func buildCompare(c *compiler, e *callExpr) (node, error) {
 	return c.loopOver(e, compareLoop(e.fn.name, e.args[0].Type(), e.args[1].Type()))
 }
 
-func strings2(v *vector) []string { return v.strs }
+func texts(v *vector) []string { return v.strs }
 
-// compareLoop gives the loop of a comparison operator for two types that comparable2 let through.
+// compareLoop gives the loop of a comparison operator for two types that comparableSides let through.
 func compareLoop(op string, a, b columnar.DataType) loop {
 	switch a.Kind {
 	case columnar.Boolean, columnar.TinyInt:
@@ -139,7 +139,7 @@ func compareLoop(op string, a, b columnar.DataType) loop {
 			return compareDecimals(x, a.Scale, y, b.Scale)
 		})
 	default:
-		return orderedLoop(op, strings2)
+		return orderedLoop(op, texts)
 	}
 }
 
@@ -247,7 +247,7 @@ func buildDistinct(c *compiler, e *callExpr) (node, error) {
 func bindIn(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	out := make([]Expr, 0, 2*len(args))
 	for _, elem := range args[1:] {
-		a, b, err := comparable2(f, args[0], elem)
+		a, b, err := comparableSides(f, args[0], elem)
 		if err != nil {
 			return columnar.DataType{}, nil, err
 		}

@@ -32,6 +32,9 @@ func unify(f *function, exprs []Expr) (columnar.DataType, []Expr, error) {
 	if t.Kind == columnar.Invalid {
 		return t, nil, errBareNull()
 	}
+	if t.IsNested() {
+		return t, nil, typeError("choose between values that are not nested", "%s does not yield %s", f.name, typeName(t))
+	}
 	out := make([]Expr, len(exprs))
 	for i, e := range exprs {
 		out[i] = implicit(e, t)
@@ -78,9 +81,6 @@ type caseNode struct {
 }
 
 func buildCase(c *compiler, e *callExpr) (node, error) {
-	if e.t.IsNested() {
-		return nil, typeError("choose between values that are not nested", "%s does not yield %s", e.fn.name, typeName(e.t))
-	}
 	args, err := c.all(e.args)
 	if err != nil {
 		return nil, err
@@ -213,9 +213,6 @@ type coalesceNode struct {
 }
 
 func buildCoalesce(c *compiler, e *callExpr) (node, error) {
-	if e.t.IsNested() {
-		return nil, typeError("choose between values that are not nested", "%s does not yield %s", e.fn.name, typeName(e.t))
-	}
 	args, err := c.all(e.args)
 	if err != nil {
 		return nil, err
@@ -277,9 +274,6 @@ func bindExtreme(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	if err != nil {
 		return t, nil, err
 	}
-	if t.IsNested() {
-		return t, nil, argError(f, args, "use values that are not nested")
-	}
 	t.Nullable = anyNullable(args)
 	return t, out, nil
 }
@@ -304,7 +298,7 @@ func buildExtreme(c *compiler, e *callExpr) (node, error) {
 			return grow[decimal128.Num](out, n)
 		}, decimal128.Num.Less))
 	default:
-		return c.loopOver(e, extremeBy(greatest, strings2, (*scratch).growText, cmp.Less[string]))
+		return c.loopOver(e, extremeBy(greatest, texts, (*scratch).growText, cmp.Less[string]))
 	}
 }
 

@@ -303,6 +303,9 @@ func trimBlanks(s string) string {
 
 // appendPadded writes v with at least width digits.
 func appendPadded(b []byte, v, width int) []byte {
+	if width == 2 && uint(v) < 100 {
+		return append(b, byte('0'+v/10), byte('0'+v%10))
+	}
 	if v < 0 {
 		b = append(b, '-')
 		v = -v

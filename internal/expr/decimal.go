@@ -97,6 +97,7 @@ func rescaleDown(v decimal128.Num, k int, r rounding) decimal128.Num {
 		exact = exact && rem == 0
 	}
 	switch r {
+	case halfUp: // up is right
 	case towardZero:
 		up = false
 	case towardFloor:

@@ -164,9 +164,10 @@ func (w *momentWriter) dayLoop(p *datePattern) loop {
 				v = w.local(v)
 			}
 			if v < low || v >= high {
-				low = floorDiv(v, day) * day
-				high = low + day
-				m := momentOf(floorDiv(low, w.per), 0)
+				// Next to the bounds of int64 low or high wraps; the text is then made for each row.
+				number := floorDiv(v, day)
+				low, high = number*day, (number+1)*day
+				m := momentOf(number*secondsPerDay, 0)
 				start := len(out.arena)
 				out.arena = p.format(out.arena, &m)
 				text = out.since(start)

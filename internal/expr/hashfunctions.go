@@ -80,11 +80,11 @@ func bindHex(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 
 func buildHex(c *compiler, e *callExpr) (node, error) {
 	if e.args[0].Type().IsText() {
-		return c.loopOver(e, textRows(func(in []*vector, i int, out *scratch) (string, bool) {
+		return c.loopOver(e, textRows(func(in []*vector, i int, _ *scratch) (string, bool) {
 			return strings.ToUpper(hex.EncodeToString([]byte(in[0].strs[i]))), true
 		}))
 	}
-	return c.loopOver(e, textRows(func(in []*vector, i int, out *scratch) (string, bool) {
+	return c.loopOver(e, textRows(func(in []*vector, i int, _ *scratch) (string, bool) {
 		return strings.ToUpper(strconv.FormatUint(uint64(values[int64](in[0])[i]), 16)), true
 	}))
 }

@@ -138,6 +138,9 @@ func (o *output) eval(mem memory.Allocator, f *frame) (arrow.Array, error) {
 // evalConstant slices one kept column. It lives in Go memory whatever the
 // allocator of the batch is, so that a Program needs no release.
 func (o *output) evalConstant(f *frame) (arrow.Array, error) {
+	if o.t.IsNested() { // the only nested constant is NULL
+		return array.MakeArrayOfNull(memory.DefaultAllocator, o.arrow, f.rows), nil
+	}
 	if f.rows > 0 && (o.constant == nil || o.constant.Len() < f.rows) {
 		v, err := o.node.eval(f)
 		if err != nil {

@@ -63,7 +63,7 @@ var textFunctions = []*function{
 			return out.since(start), true
 		})
 	})},
-	{name: "CHAR_LENGTH", minArgs: 1, maxArgs: 1, bind: takes(following(columnar.Of(columnar.Int)), textParam), build: intOfText(func(s string) int { return utf8.RuneCountInString(s) })},
+	{name: "CHAR_LENGTH", minArgs: 1, maxArgs: 1, bind: takes(following(columnar.Of(columnar.Int)), textParam), build: intOfText(utf8.RuneCountInString)},
 	{name: "ASCII", minArgs: 1, maxArgs: 1, bind: takes(following(columnar.Of(columnar.Int)), textParam), build: intOfText(func(s string) int {
 		if s == "" {
 			return 0

@@ -150,8 +150,9 @@ func buildExtract(c *compiler, e *callExpr) (node, error) {
 
 func (c *compiler) extract(e *callExpr, unit string, from Expr, arg int) (node, error) {
 	get, read := extractable[unit], c.reader(from.Type())
+	var m moment // outside the loop, where it is allocated once
 	return c.loopOver(e, fixedRows(func(in []*vector, i int) (int64, bool) {
-		m := momentOf(read(in[arg], i))
+		m = momentOf(read(in[arg], i))
 		return get(&m), true
 	}))
 }

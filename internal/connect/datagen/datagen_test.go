@@ -82,9 +82,12 @@ func everyType() []columnar.Field {
 	types := []columnar.DataType{
 		columnar.Of(columnar.Boolean), columnar.Of(columnar.TinyInt), columnar.Of(columnar.SmallInt), columnar.Of(columnar.Int),
 		columnar.Of(columnar.BigInt), columnar.Of(columnar.Float), columnar.Of(columnar.Double), columnar.DecimalOf(20, 4),
-		{Kind: columnar.Char, Length: 3, Nullable: true}, columnar.StringType(), {Kind: columnar.Binary, Length: 4, Nullable: true},
+		{Kind: columnar.Char, Length: 3, Nullable: true},
+		columnar.StringType(),
+		{Kind: columnar.Binary, Length: 4, Nullable: true},
 		columnar.BytesType(), columnar.Of(columnar.Date), columnar.Of(columnar.Time), columnar.TimestampOf(3), columnar.TimestampOf(6),
-		columnar.TimestampOf(9), {Kind: columnar.TimestampLTZ, Precision: 3, Nullable: true},
+		columnar.TimestampOf(9),
+		{Kind: columnar.TimestampLTZ, Precision: 3, Nullable: true},
 	}
 	var out []columnar.Field
 	for i, dt := range types {
@@ -247,8 +250,10 @@ func TestOptionErrors(t *testing.T) {
 
 func BenchmarkBatch(b *testing.B) {
 	tab := table([]columnar.Field{
-		{Name: "id", Type: columnar.Of(columnar.BigInt)}, {Name: "amount", Type: columnar.DecimalOf(10, 2)},
-		{Name: "at", Type: columnar.TimestampOf(3)}, {Name: "name", Type: columnar.StringType()},
+		{Name: "id", Type: columnar.Of(columnar.BigInt)},
+		{Name: "amount", Type: columnar.DecimalOf(10, 2)},
+		{Name: "at", Type: columnar.TimestampOf(3)},
+		{Name: "name", Type: columnar.StringType()},
 	}, "fields.name.length", "16")
 	r, ok := reader(b, tab, false).(*source)
 	if !ok {

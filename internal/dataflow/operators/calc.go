@@ -51,7 +51,6 @@ type Calc struct {
 	needs []int
 	pick  picker
 	sel   []bool
-	cols  []arrow.Array
 }
 
 // NewCalc compiles spec. Its errors are *diag.Error without a position, such as

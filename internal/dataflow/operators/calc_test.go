@@ -296,7 +296,8 @@ func TestRowsThatTheFilterDropsAreNotComputed(t *testing.T) {
 func BenchmarkCalcFilterAndPartition(b *testing.B) {
 	const n = 8192
 	schema := &columnar.Schema{Fields: []columnar.Field{
-		{Name: "id", Type: columnar.Of(columnar.BigInt)}, {Name: "create_time", Type: columnar.TimestampOf(3)},
+		{Name: "id", Type: columnar.Of(columnar.BigInt)},
+		{Name: "create_time", Type: columnar.TimestampOf(3)},
 		{Name: "status", Type: columnar.Of(columnar.TinyInt)},
 	}}
 	bs := columnar.NewBuilders(memory.DefaultAllocator, schema)
