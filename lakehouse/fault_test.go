@@ -86,7 +86,7 @@ func TestAnyCallMayFail(t *testing.T) {
 	failed := 0
 	runs := 0
 	for at, action := range []string{"fail", "stop", "stop-after"} {
-		for n := 1 + at; n <= calls; n += 3 {
+		for n := 1 + 2*at; n <= calls; n += 7 {
 			runs++
 			fs := fresh()
 			confirmed, begun, err := runEpochs(t.Context(), faultfs.New(fs, fmt.Sprintf("any#%d %s", n, action)), nil)

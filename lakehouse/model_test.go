@@ -93,7 +93,6 @@ type tableModel struct {
 	input     bool
 	committed map[place]modelRow
 	now       map[place]modelRow
-	snapshots int64
 
 	attempt int
 	w       *lakehouse.Writer

@@ -22,7 +22,9 @@ import (
 var keyTypes = []columnar.DataType{
 	columnar.Of(columnar.Boolean), columnar.Of(columnar.TinyInt), columnar.Of(columnar.SmallInt), columnar.Of(columnar.Int), columnar.Of(columnar.BigInt),
 	columnar.Of(columnar.Float), columnar.Of(columnar.Double), columnar.DecimalOf(9, 2), columnar.DecimalOf(38, 10), columnar.StringType(), columnar.BytesType(),
-	columnar.Of(columnar.Date), {Kind: columnar.Time, Precision: 3}, columnar.TimestampOf(3), columnar.TimestampOf(6), columnar.TimestampOf(9),
+	columnar.Of(columnar.Date),
+	{Kind: columnar.Time, Precision: 3},
+	columnar.TimestampOf(3), columnar.TimestampOf(6), columnar.TimestampOf(9),
 }
 
 // keyColumn makes n values of t with edge cases and many near each other.
