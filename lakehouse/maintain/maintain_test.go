@@ -281,7 +281,7 @@ func (f *fixture) clone() *fixture {
 // Without tags, what is left on disk is exactly what the retained snapshots refer to.
 func TestExpirationLeavesWhatIsReachable(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(6) {
 		f := history(t, seed, 25, false)
 		for _, limit := range []int64{3, 7, 1, 100} {
 			f.expire(all(limit))
@@ -298,7 +298,7 @@ func TestExpirationLeavesWhatIsReachable(t *testing.T) {
 // With tags, everything they refer to is there: reachable reads all of it, and the files exist.
 func TestExpirationKeepsTags(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range uint64(6) {
 		f := history(t, seed, 25, true)
 		for range 4 {
 			f.expire(all(8))
@@ -326,7 +326,7 @@ func missingFrom(t *testing.T, f *fixture, from int64, what string) {
 func TestEveryCrashOfAnExpiration(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	origin := history(t, 3, 12, false)
+	origin := history(t, 2, 9, false)
 	counted := faultfs.New(origin.clone().fs, "")
 	whole, err := ExpireSnapshots(ctx, counted, tablePath, all(100))
 	if err != nil || whole.Data == 0 || whole.Manifest == 0 {

@@ -169,8 +169,10 @@ func keyBatch(rows int) *columnar.Batch {
 		at.Append(arrow.Timestamp(-int64(i) * 1001))
 	}
 	schema := &columnar.Schema{Fields: []columnar.Field{
-		{ID: 0, Name: "id", Type: columnar.Of(columnar.BigInt)}, {ID: 1, Name: "day", Type: columnar.Of(columnar.Date)},
-		{ID: 2, Name: "name", Type: columnar.StringType()}, {ID: 3, Name: "at", Type: columnar.TimestampOf(6)},
+		{ID: 0, Name: "id", Type: columnar.Of(columnar.BigInt)},
+		{ID: 1, Name: "day", Type: columnar.Of(columnar.Date)},
+		{ID: 2, Name: "name", Type: columnar.StringType()},
+		{ID: 3, Name: "at", Type: columnar.TimestampOf(6)},
 	}}
 	return columnar.NewBatch(schema, nil, []arrow.Array{id.NewArray(), day.NewArray(), name.NewArray(), at.NewArray()}, rows)
 }
