@@ -39,13 +39,18 @@ func TestBarriersCutEveryInputAtTheSamePlace(t *testing.T) {
 			}
 		}
 		in := newInbox(producers, 30)
-		ctx := t.Context()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		var wg sync.WaitGroup
 		for p := range producers {
 			wg.Go(func() { produce(ctx, outlet{to: in, input: p}, p, sent[p]) })
 		}
 		got, err := consume(ctx, in, producers)
+		if err != nil {
+			cancel()
+		}
 		wg.Wait()
+		in.drain()
 		if err != nil {
 			r.Fatal(err)
 		}
