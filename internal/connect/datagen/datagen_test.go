@@ -101,6 +101,8 @@ func TestResumedRowsEqualTheFirstRun(t *testing.T) {
 	t.Parallel()
 	tab := table(everyType(), "number-of-rows", "500", "rows-per-second", "1000000", "fields.c3.null-rate", "0.5",
 		"fields.c9.length", "7", "fields.c9.var-len", "true", "fields.c14.max-past", "1 d")
+	awake := make(chan struct{}) // wakes the source from every pause
+	close(awake)
 	rapid.Check(t, func(rt *rapid.T) {
 		first := reader(t, tab, false)
 		if err := first.Open(t.Context(), nil); err != nil {
@@ -110,7 +112,7 @@ func TestResumedRowsEqualTheFirstRun(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		whole := &collector{}
+		whole := &collector{due: awake}
 		if err := first.Run(t.Context(), whole); err != nil {
 			rt.Fatal(err)
 		}
@@ -121,7 +123,7 @@ func TestResumedRowsEqualTheFirstRun(t *testing.T) {
 			if err := r.Open(t.Context(), data); err != nil {
 				rt.Fatal(err)
 			}
-			c := &collector{stopAt: rapid.IntRange(60, 500).Draw(rt, "stop")}
+			c := &collector{due: awake, stopAt: rapid.IntRange(1, 500).Draw(rt, "stop")}
 			if err := r.Run(t.Context(), c); err != nil && !errors.Is(err, dataflow.ErrStopped) {
 				rt.Fatal(err)
 			}
