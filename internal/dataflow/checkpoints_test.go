@@ -322,3 +322,25 @@ func TestShortIntervalHolds(t *testing.T) {
 		}
 	})
 }
+
+func TestFatalCommitEndsOthersThatRetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		away := &sink{target: newTarget(), attempt: "a", commitErr: func(dataflow.CheckpointID) error { return retryable("store is away") }}
+		gone := &sink{target: newTarget(), attempt: "b", commitErr: func(dataflow.CheckpointID) error {
+			time.Sleep(time.Minute)
+			return errors.New("no such table")
+		}}
+		e, err := dataflow.NewExecution(dataflow.Graph{
+			Sources:   []dataflow.SourceNode{{UID: "src", Reader: &counting{total: 1 << 40, transaction: 10, batch: 10, pause: time.Second}, Ports: 1}},
+			Pipelines: []dataflow.Pipeline{{UID: "p1", Source: "src", Sink: "away"}, {UID: "p2", Source: "src", Sink: "gone"}},
+			Sinks:     []dataflow.SinkNode{{UID: "away", Sink: away}, {UID: "gone", Sink: gone}},
+		}, dataflow.Config{Interval: time.Second}, &memLog{}, dataflow.Restore{}, dataflow.Listener{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Run(t.Context()); err == nil || err.Error() != "operator gone: committing checkpoint 1: no such table" {
+			t.Fatalf("error %v", err)
+		}
+	})
+}

@@ -163,7 +163,7 @@ func (c *coordinator) store(ctx context.Context, a action) error {
 
 func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 	var mu sync.Mutex
-	return c.e.eachSink(ctx, func(ctx context.Context, n *SinkNode) error {
+	return c.e.eachSink(func(n *SinkNode) error {
 		seen, err := n.Sink.Observe(ctx)
 		if err != nil {
 			return fmt.Errorf("operator %s: observing the target: %w", n.UID, err)
@@ -181,8 +181,13 @@ func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 const sinksAtOnce = 4
 
 func (c *coordinator) commit(ctx context.Context, ck *Checkpoint) error {
-	err := c.e.eachSink(ctx, func(ctx context.Context, n *SinkNode) error {
-		return c.commitSink(ctx, n, ck.ID, ck.Sinks[n.UID].Epochs)
+	err := c.e.eachSink(func(n *SinkNode) error {
+		err := c.commitSink(ctx, n, ck.ID, ck.Sinks[n.UID].Epochs)
+		if err != nil {
+			// The others may be retrying for ever.
+			c.e.abort(err)
+		}
+		return err
 	})
 	if err != nil {
 		return err

@@ -74,11 +74,13 @@ func (e *Execution) Run(ctx context.Context) error {
 // open brings the targets to the state of the last entry before anything can
 // write, then the sources to their positions, then makes the tasks with their writers.
 func (e *Execution) open(ctx context.Context) error {
-	err := e.eachSink(ctx, func(ctx context.Context, n *SinkNode) error {
-		if err := n.Sink.Recover(ctx, e.restore.sink(n.UID)); err != nil {
-			return fault(ctx, n.UID, fmt.Errorf("recovering: %w", err))
+	err := e.eachSink(func(n *SinkNode) error {
+		err := n.Sink.Recover(ctx, e.restore.sink(n.UID))
+		if err != nil {
+			err = fault(ctx, n.UID, fmt.Errorf("recovering: %w", err))
+			e.abort(err)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -92,11 +94,13 @@ func (e *Execution) open(ctx context.Context) error {
 	return e.build(ctx)
 }
 
-func (e *Execution) eachSink(ctx context.Context, f func(context.Context, *SinkNode) error) error {
-	g, gctx := errgroup.WithContext(ctx)
+// eachSink calls f for every sink, a few at a time, with the context of the job:
+// what a sink starts in the background outlives the call. It gives the first error.
+func (e *Execution) eachSink(f func(*SinkNode) error) error {
+	var g errgroup.Group
 	g.SetLimit(sinksAtOnce)
 	for i := range e.graph.Sinks {
-		g.Go(func() error { return f(gctx, &e.graph.Sinks[i]) })
+		g.Go(func() error { return f(&e.graph.Sinks[i]) })
 	}
 	return g.Wait()
 }

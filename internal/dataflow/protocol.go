@@ -209,9 +209,10 @@ func (p *protocol) ackedBy(now time.Time, sink, subtask int, id CheckpointID, va
 		if e.id != id {
 			continue
 		}
-		if len(value) > 0 {
-			e.values[sink][subtask] = value
+		if len(value) == 0 {
+			value = json.RawMessage("null")
 		}
+		e.values[sink][subtask] = value
 		e.acks--
 		e.rows += rows
 		e.bytes += size
