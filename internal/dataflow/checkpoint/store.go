@@ -234,7 +234,7 @@ func (s *Store) read(ctx context.Context, number int64) (Entry, error) {
 	return e, nil
 }
 
-const corruptHint = "restore the folder from a backup, or start anew with --fresh --replace"
+const corruptHint = "restore the folder from a backup, or move it away and start anew with --fresh --replace"
 
 func (s *Store) corrupt(number int64, reason string) error {
 	return &diag.Error{
