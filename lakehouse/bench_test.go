@@ -1,7 +1,9 @@
 package lakehouse_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -94,4 +96,77 @@ func BenchmarkFlushOrders(b *testing.B) {
 			b.ReportMetric(float64(size)/rows, "B/row")
 		})
 	}
+}
+
+// BenchmarkReadOrders scans a table, raw (one file a bucket) and merged (five overlapping runs).
+func BenchmarkReadOrders(b *testing.B) {
+	const rows = 1_000_000
+	for _, runs := range []int{1, 5} {
+		b.Run(fmt.Sprint("runs=", runs), func(b *testing.B) {
+			b.ReportAllocs()
+			tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{"bucket": "1", "write-only": "true"}))
+			j := newJob(b, tab, "bench")
+			for i, batch := range orderBatches(tab, rows, int64(runs-1)*300_000) {
+				j.write(batch)
+				if runs > 1 && i%25 == 24 {
+					j.commit()
+				}
+			}
+			j.commit()
+			var n int64
+			for b.Loop() {
+				n = countRows(b, tab)
+			}
+			b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(float64(n), "merged-rows")
+		})
+	}
+}
+
+func countRows(b *testing.B, tab *lakehouse.Table) int64 {
+	b.Helper()
+	plan, err := tab.ScanPlan(b.Context(), lakehouse.ScanOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var n int64
+	for i := range plan.Splits {
+		r := plan.Read(b.Context(), &plan.Splits[i])
+		for {
+			batch, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += int64(batch.Rows())
+			batch.Release()
+		}
+		if err := r.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return n
+}
+
+// BenchmarkCompactOrders merges five overlapping runs of 200,000 rows.
+func BenchmarkCompactOrders(b *testing.B) {
+	const rows = 1_000_000
+	b.ReportAllocs()
+	tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{"bucket": "1", "write-only": "true"}))
+	j := newJob(b, tab, "bench")
+	for i, batch := range orderBatches(tab, rows, 1_200_000) {
+		j.write(batch)
+		if i%25 == 24 {
+			j.commit()
+		}
+	}
+	j.commit()
+	for i := 0; b.Loop(); i++ {
+		if _, err := tab.Compact(b.Context(), lakehouse.WriteConfig{Attempt: fmt.Sprint("c", i)}, true); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
 }

@@ -172,6 +172,7 @@ func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		w.fail(fmt.Errorf("compacting table %s: %w", w.t.Path, err))
 	}
+	w.compacting--
 	close(w.compacted)
 	w.compacted = make(chan struct{})
 	w.mu.Unlock()

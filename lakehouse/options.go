@@ -97,7 +97,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		ChangelogProducer:  strings.ToLower(readText(r, "changelog-producer", ChangelogNone)),
 		MergeEngine:        strings.ToLower(readText(r, "merge-engine", "deduplicate")),
 		WriteOnly:          readBool(r, "write-only", false) || readBool(r, "write.compaction-skip", false),
-		IgnoreDelete:       readBool(r, "ignore-delete", false),
+		IgnoreDelete:       readBool(r, "ignore-delete", false) || readBool(r, "deduplicate.ignore-delete", false),
 		IgnoreUpdateBefore: readBool(r, "ignore-update-before", false),
 		TargetFileSize:     read(r, "target-file-size", target, configs.ParseSize),
 		DataPrefix:         readText(r, "data-file.prefix", spec.DataPrefix),

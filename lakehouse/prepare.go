@@ -240,6 +240,7 @@ func (w *Writer) schedule() {
 		if !w.t.Options.WriteOnly && !w.closed {
 			if unit, ok := b.tree.Next(time.Now()); ok {
 				b.lastEpoch = w.epoch
+				w.compacting++
 				w.wg.Go(func() { w.compact(b, unit) })
 				continue
 			}

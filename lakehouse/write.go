@@ -59,10 +59,11 @@ type Writer struct {
 	epoch int64
 	// snapshot is the newest snapshot known to be in the trees.
 	snapshot int64
-	// compacted is closed and renewed whenever a compaction ends.
-	compacted chan struct{}
-	err       error
-	closed    bool
+	// compacting counts compactions under way; compacted is closed and renewed whenever one ends.
+	compacting int
+	compacted  chan struct{}
+	err        error
+	closed     bool
 }
 
 // NewWriter opens t for writing; it fails for tables whose options leat cannot
@@ -238,7 +239,7 @@ func (w *Writer) awaitCompaction(ctx context.Context) error {
 	for {
 		w.mu.Lock()
 		stalled, compacted := false, w.compacted
-		if w.err == nil {
+		if w.err == nil && w.compacting > 0 {
 			for _, b := range w.buckets {
 				if b.tree != nil && b.tree.Stalled() {
 					stalled = true

@@ -105,12 +105,16 @@ func (w *Writer) cutRowGroup() error {
 	return nil
 }
 
-// Size is about how many bytes the file has so far; data of an unfinished page does not count.
+// Size is about how many bytes the file has so far; data of unfinished pages counts as it is before compression.
 func (w *Writer) Size() int64 {
 	if w.rg == nil {
 		return w.cut
 	}
-	return w.cut + w.rg.TotalCompressedBytes()
+	n := w.cut + w.rg.TotalCompressedBytes()
+	for i := range w.cols {
+		n += w.cols[i].cw.CurrentEncoder().EstimatedDataEncodedSize()
+	}
+	return n
 }
 
 // Close writes the footer. The underlying writer stays open.

@@ -18,9 +18,11 @@ type Tree struct {
 	order    *KeyOrder
 	strategy *Universal
 	// pick is the strategy of an append table, nil in a merge tree.
-	pick     func(live []spec.DataFileMeta) []spec.DataFileMeta
-	live     []spec.DataFileMeta
-	nextSeq  int64
+	pick    func(live []spec.DataFileMeta) []spec.DataFileMeta
+	live    []spec.DataFileMeta
+	nextSeq int64
+	// changed says that files came or went since Next found nothing to do.
+	changed  bool
 	running  bool
 	pending  *Change
 	prepared []preparedChange
@@ -40,7 +42,7 @@ type preparedChange struct {
 
 // NewTree makes the tree over the live files of a bucket.
 func NewTree(live []spec.DataFileMeta, order *KeyOrder, o UniversalOptions) *Tree {
-	t := &Tree{order: order, strategy: NewUniversal(o), live: slices.Clone(live)}
+	t := &Tree{order: order, strategy: NewUniversal(o), live: slices.Clone(live), changed: true}
 	t.raise(live)
 	return t
 }
@@ -48,7 +50,7 @@ func NewTree(live []spec.DataFileMeta, order *KeyOrder, o UniversalOptions) *Tre
 // NewAppendTree makes the list of the live files of an append table's bucket;
 // pick gives the files worth joining, nil for none.
 func NewAppendTree(live []spec.DataFileMeta, pick func(live []spec.DataFileMeta) []spec.DataFileMeta) *Tree {
-	t := &Tree{strategy: NewUniversal(UniversalOptions{}), pick: pick, live: slices.Clone(live)}
+	t := &Tree{strategy: NewUniversal(UniversalOptions{}), pick: pick, live: slices.Clone(live), changed: true}
 	t.raise(live)
 	return t
 }
@@ -76,6 +78,7 @@ func (t *Tree) Prepare(id int64, files []spec.DataFileMeta) Change {
 	}
 	t.live = append(t.live, files...)
 	if len(files) > 0 || len(c.Before) > 0 {
+		t.changed = true
 		t.prepared = append(t.prepared, preparedChange{id: id, files: files, Change: c})
 	}
 	return c
@@ -83,17 +86,16 @@ func (t *Tree) Prepare(id int64, files []spec.DataFileMeta) Change {
 
 // Next picks a compaction and marks it as running; ok is false if none is due or possible now.
 func (t *Tree) Next(now time.Time) (unit Unit, ok bool) {
-	if t.running || t.pending != nil {
+	if t.running || t.pending != nil || (!t.changed && t.strategy.opts.FullInterval == 0) {
 		return Unit{}, false
 	}
 	if t.pick != nil {
 		unit.Files = t.pick(t.live)
-		t.running = len(unit.Files) > 0
-		return unit, t.running
+		ok = len(unit.Files) > 0
+	} else {
+		unit, ok = t.strategy.Pick(Runs(t.live, t.order), now)
 	}
-	if unit, ok = t.strategy.Pick(Runs(t.live, t.order), now); ok {
-		t.running = true
-	}
+	t.running, t.changed = ok, ok
 	return unit, ok
 }
 
@@ -129,7 +131,7 @@ func (t *Tree) Committed(id int64) {
 // on top as far as they still fit; a compaction under way counts only if its
 // inputs are still there when it ends.
 func (t *Tree) Reload(live []spec.DataFileMeta) {
-	t.live = slices.Clone(live)
+	t.live, t.changed = slices.Clone(live), true
 	t.raise(live)
 	for _, p := range t.prepared {
 		if len(p.Before) > 0 && t.has(p.Before) {
