@@ -20,8 +20,9 @@ type monitor struct {
 type logEnd struct {
 	uuid  string
 	files []logFile
-	// millis is the clock of the server.
+	// millis is the clock of the server, asked ours before it was looked at.
 	millis int64
+	asked  time.Time
 }
 
 func (m *monitor) run(ctx context.Context) {
@@ -50,6 +51,7 @@ func (m *monitor) run(ctx context.Context) {
 }
 
 func (m *monitor) look(n *conn, s *server) error {
+	asked := time.Now()
 	files, err := n.logFiles()
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func (m *monitor) look(n *conn, s *server) error {
 	if err != nil {
 		return err
 	}
-	m.end.Store(&logEnd{uuid: s.uuid, files: files, millis: number(ms)})
+	m.end.Store(&logEnd{uuid: s.uuid, files: files, millis: number(ms), asked: asked})
 	return nil
 }
 
@@ -97,5 +99,9 @@ func (r *Reader) report() {
 		st.Lag = max(0, time.Duration(end.millis-r.pos.TimeMillis)*time.Millisecond)
 	}
 	st.CaughtUp = st.Complete && r.beyond(&r.startNow)
+	if st.CaughtUp && st.LagBytes == 0 {
+		s.readAsOf = end.asked
+	}
+	st.ReadAsOf = s.readAsOf
 	s.out.Report(st)
 }

@@ -52,6 +52,7 @@ type runState struct {
 	snapRows  int64
 	snapTotal int64
 	mon       *monitor
+	readAsOf  time.Time // everything committed before it was read
 	wg        sync.WaitGroup
 }
 

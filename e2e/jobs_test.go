@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"leat/e2e/harness"
 	"leat/e2e/judge"
@@ -47,6 +48,11 @@ func TestJobCommands(t *testing.T) {
 			t.Errorf("after wait --until caught-up the lake has %d rows, want %d; %v", sum.Rows, 4+n, err)
 		}
 	}
+
+	// A job at which nothing happens has reached both.
+	time.Sleep(time.Second)
+	j.Wait("commands", "snapshot")
+	j.Wait("commands", "caught-up")
 
 	if r := j.Leat("job", "wait", "commands", "--until", "end", "--timeout", "100ms"); r.Code != 1 || !strings.Contains(r.Stderr, "error LEAT-5002: ") {
 		t.Errorf("job wait --until end: exit code %d\n%s", r.Code, r.Stderr)

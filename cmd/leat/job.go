@@ -127,7 +127,8 @@ func (a *app) jobWaitCommand() *cobra.Command {
 		Long:    "Wait until a job has its snapshot in the lake (--until snapshot), has read and committed what was there when the wait began to be caught up (--until caught-up), or has ended (--until end).",
 		Example: "  leat job wait orders --until snapshot --timeout 10m",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reached, ok := waitStates[until]
+			begin := time.Now()
+			read, ok := waitStates[until]
 			if !ok {
 				return usageError(fmt.Sprintf("--until '%s' is not a state", until), "write snapshot, caught-up or end")
 			}
@@ -136,8 +137,8 @@ func (a *app) jobWaitCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			first := s.Stats.Checkpoints.LastID
-			return poll(cmd.Context(), c, &s, timeout, until, func(s *job.Status) bool { return reached(s) && s.Stats.Checkpoints.LastID > first })
+			w := waiter{read: func(s *job.Status) bool { return read(s, begin) }}
+			return poll(cmd.Context(), c, &s, timeout, until, w.committed)
 		},
 	}
 	c.Flags().StringVar(&until, "until", "caught-up", "snapshot, caught-up or end")
@@ -145,10 +146,35 @@ func (a *app) jobWaitCommand() *cobra.Command {
 	return c
 }
 
-var waitStates = map[string]func(*job.Status) bool{
-	"snapshot":  (*job.Status).SnapshotComplete,
+var waitStates = map[string]func(s *job.Status, begin time.Time) bool{
+	"snapshot":  func(s *job.Status, _ time.Time) bool { return s.SnapshotComplete() },
 	"caught-up": (*job.Status).CaughtUp,
-	"end":       func(*job.Status) bool { return false },
+	"end":       func(*job.Status, time.Time) bool { return false },
+}
+
+// waiter waits until something was read, then until a checkpoint that began
+// after that is committed.
+type waiter struct {
+	read func(*job.Status) bool
+	// need is the number of ended checkpoints to wait for, 0 before read was true.
+	need, last int64
+}
+
+func (w *waiter) committed(s *job.Status) bool {
+	c := &s.Stats.Checkpoints
+	// A checkpoint that was skipped found everything committed.
+	ended := c.Completed + c.Skipped
+	if ended < w.last {
+		w.need = 0 // the job was restarted and counts anew
+	}
+	w.last = ended
+	if w.need == 0 && w.read(s) {
+		w.need = ended + 1
+		if c.Current != 0 {
+			w.need++ // the one under way may have begun before
+		}
+	}
+	return w.need > 0 && ended >= w.need
 }
 
 // poll asks the job until reached, or until it has ended.

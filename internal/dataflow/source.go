@@ -75,6 +75,9 @@ type SourceStatus struct {
 	LagBytes int64 `json:"lag_bytes"`
 	// CaughtUp is true once everything committed before the start of the run was read.
 	CaughtUp bool `json:"caught_up"`
+	// ReadAsOf is a moment before which nothing was committed that was not read;
+	// zero as long as there is none.
+	ReadAsOf time.Time `json:"read_as_of"`
 	// Complete is false while snapshot chunks are outstanding.
 	Complete bool `json:"complete"`
 	// Position is the text of the position, for people.

@@ -41,10 +41,10 @@ type Status struct {
 	PeakMemory int64 `json:"peak_memory_bytes"`
 }
 
-// CaughtUp reports whether every source has read what was committed when it opened.
-func (s *Status) CaughtUp() bool {
+// CaughtUp reports whether every source has read what was committed before since.
+func (s *Status) CaughtUp(since time.Time) bool {
 	for i := range s.Stats.Sources {
-		if !s.Stats.Sources[i].Status.CaughtUp {
+		if s.Stats.Sources[i].Status.ReadAsOf.Before(since) {
 			return false
 		}
 	}

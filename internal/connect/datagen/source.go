@@ -101,7 +101,7 @@ func (s *source) Run(ctx context.Context, out dataflow.Collector) error {
 
 func (s *source) report(out dataflow.Collector) {
 	out.Report(dataflow.SourceStatus{
-		Phase: "stream", Rows: s.made, CaughtUp: true, Complete: true,
+		Phase: "stream", Rows: s.made, CaughtUp: true, Complete: true, ReadAsOf: time.Now(),
 		Position: fmt.Sprintf("row %d", s.state.Next),
 	})
 }
