@@ -170,3 +170,29 @@ func BenchmarkCompactOrders(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds(), "rows/s")
 }
+
+// BenchmarkSmallEpoch is the time from Prepare to durable of an epoch of 2,000
+// changes over 16 buckets with changelog files, as at a checkpoint interval of a second.
+func BenchmarkSmallEpoch(b *testing.B) {
+	tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{"bucket": "16", "changelog-producer": "input", "write-only": "true"}))
+	j := newJob(b, tab, "bench")
+	batches := orderBatches(tab, 2000, 100_000)
+	var cpu float64
+	for b.Loop() {
+		before := cpuSeconds()
+		for _, batch := range batches {
+			batch.Retain()
+			j.write(batch)
+		}
+		j.id++
+		p, err := j.w.Prepare(b.Context(), j.id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := p.Wait(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		cpu += cpuSeconds() - before
+	}
+	b.ReportMetric(cpu/float64(b.N)*1000, "CPU-ms/op")
+}

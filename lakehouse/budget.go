@@ -114,15 +114,32 @@ func (b *MemoryBudget) wait(ctx context.Context) error {
 }
 
 // WorkPool bounds the workers for encoding and, apart from them, for
-// compaction, over all writers of a process.
+// compaction, over all writers of a process. Waiting for a disk to confirm a
+// file takes no encoder's place: many files may wait together.
 type WorkPool struct {
 	encode  chan struct{}
 	compact chan struct{}
+	confirm chan struct{}
 }
+
+// confirming is how many files may wait for their disk at once.
+const confirming = 32
 
 // NewWorkPool makes a pool of n encoders and half as many compactors, at least one of each.
 func NewWorkPool(n int) *WorkPool {
-	return &WorkPool{encode: make(chan struct{}, max(1, n)), compact: make(chan struct{}, max(1, n/2))}
+	return &WorkPool{encode: make(chan struct{}, max(1, n)), compact: make(chan struct{}, max(1, n/2)), confirm: make(chan struct{}, confirming)}
+}
+
+// confirmFile runs commit, which waits for a disk, for the holder of an
+// encoder's place, and gives the place away meanwhile. No one waits for a place
+// while it keeps others from confirming, so this cannot block for ever.
+func (p *WorkPool) confirmFile(commit func() error) error {
+	p.confirm <- struct{}{}
+	<-p.encode
+	err := commit()
+	<-p.confirm
+	p.encode <- struct{}{}
+	return err
 }
 
 // run calls f with a place in slots, or gives the error of ctx.

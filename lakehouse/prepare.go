@@ -111,13 +111,16 @@ func (w *Writer) number(f *frozen) error {
 }
 
 func (w *Writer) flushBucket(fb *frozenBucket, batches []*columnar.Batch) error {
+	files := w.files(fb.b, w.t.Options.DataPrefix)
+	files.Confirm = w.cfg.Pool.confirmFile
 	var changelog *mergetree.Files
 	if w.router.input {
-		c := w.files(fb.b, w.t.Options.ChangelogFiles)
+		c := files
+		c.Prefix = w.t.Options.ChangelogFiles
 		changelog = &c
 	}
 	var err error
-	fb.res, err = mergetree.FlushBuffer(w.ctx, w.layout, fb.buf, batches, fb.base, w.files(fb.b, w.t.Options.DataPrefix), changelog)
+	fb.res, err = mergetree.FlushBuffer(w.ctx, w.layout, fb.buf, batches, fb.base, files, changelog)
 	fb.buf = nil
 	if err != nil {
 		return fmt.Errorf("writing table %s: %w", w.t.Path, err)

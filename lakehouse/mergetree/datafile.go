@@ -28,6 +28,8 @@ type Files struct {
 	Format  format.Options
 	// TargetSize is the size in bytes at which the next file is begun.
 	TargetSize int64
+	// Confirm runs the commit of a finished file; nil runs it as it is.
+	Confirm func(commit func() error) error
 }
 
 func (f *Files) nextName() string {
@@ -150,7 +152,13 @@ func (w *fileWriter) finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("closing data file %s: %w", w.name, err)
 	}
-	if err := w.out.Commit(ctx); err != nil {
+	commit := func() error { return w.out.Commit(ctx) }
+	if w.files.Confirm != nil {
+		err = w.files.Confirm(commit)
+	} else {
+		err = commit()
+	}
+	if err != nil {
 		return fmt.Errorf("committing data file %s: %w", w.name, err)
 	}
 	w.w, w.out = nil, nil
