@@ -21,6 +21,7 @@ func (a *app) jobCommand() *cobra.Command {
 		Example: "  leat job list\n  leat job wait orders --until caught-up --timeout 60s\n  leat job stop orders",
 	}
 	c.AddCommand(a.jobListCommand(), a.jobShowCommand(), a.jobWaitCommand(), a.jobStopCommand())
+	group(c)
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"leat/configs"
 	"leat/internal/demo"
 	"leat/internal/diag"
 	"leat/internal/job"
@@ -92,7 +93,27 @@ reach wrong, nothing was started; 3 refused to protect data; 4 differences found
 	})
 	a.settings.register(root.PersistentFlags())
 	root.AddCommand(a.runCommand(), a.jobCommand(), a.optionsCommand(), a.demoCommand(), versionCommand())
+	group(root)
 	return root
+}
+
+// group makes c, which only has sub-commands, show its help, and refuse others.
+func group(c *cobra.Command) {
+	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var names []string
+		for _, sub := range cmd.Commands() {
+			names = append(names, sub.Name())
+		}
+		hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+		if near := configs.Nearest(args[0], names); near != "" {
+			hint = fmt.Sprintf("did you mean `%s %s`?", cmd.CommandPath(), near)
+		}
+		return usageError(fmt.Sprintf("%s has no command '%s'", cmd.CommandPath(), args[0]), hint)
+	}
 }
 
 func usageError(msg, hint string) error {

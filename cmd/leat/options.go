@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -53,8 +54,9 @@ func collectOptions(prefix string) []optionRow {
 			sets = append(sets, c.Options())
 		}
 	}
-	var rows []optionRow
+	rows := []optionRow{}
 	for _, s := range sets {
+		from := len(rows)
 		for _, d := range s.Defs() {
 			if !strings.HasPrefix(d.Key, prefix) {
 				continue
@@ -65,6 +67,7 @@ func collectOptions(prefix string) []optionRow {
 			}
 			rows = append(rows, r)
 		}
+		slices.SortFunc(rows[from:], func(a, b optionRow) int { return strings.Compare(a.Key, b.Key) })
 	}
 	return rows
 }
@@ -91,7 +94,7 @@ func writeOptions(w io.Writer, rows []optionRow, output string) error {
 		last := ""
 		for _, r := range rows {
 			if r.Where != last {
-				fmt.Fprintf(t, "\n%s\t\t\t\n", strings.ToUpper(r.Where[:1])+r.Where[1:])
+				fmt.Fprintf(t, "\n%s\n", strings.ToUpper(r.Where[:1])+r.Where[1:])
 				last = r.Where
 			}
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", r.Key, r.Type, r.Default, r.Class, r.Text)

@@ -35,8 +35,12 @@ func (s *settings) load(cmd *cobra.Command) error {
 	s.v.SetEnvPrefix("LEAT")
 	s.v.SetEnvKeyReplacer(strings.NewReplacer("-", "_"))
 	s.v.AutomaticEnv()
-	if err := s.v.BindPFlags(cmd.Flags()); err != nil {
-		return fmt.Errorf("binding flags: %w", err)
+	for _, name := range []string{"config", "state-dir", "warehouse", "log-level"} {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			if err := s.v.BindPFlag(name, f); err != nil {
+				return fmt.Errorf("binding flags: %w", err)
+			}
+		}
 	}
 	s.v.SetConfigType("yaml")
 	if file := s.v.GetString("config"); file != "" {
@@ -96,11 +100,13 @@ func (s *settings) logger() (*slog.Logger, error) {
 func (s *settings) session(cmd *cobra.Command) (configs.Values, error) {
 	v := configs.Values{}
 	file := s.v.ConfigFileUsed()
-	for _, text := range s.v.GetStringSlice("set") {
-		if strings.HasPrefix(strings.ToUpper(strings.TrimSpace(text)), "SET ") {
-			if err := setStatement(v, file, text); err != nil {
-				return nil, err
-			}
+	statements := s.v.GetStringSlice("set")
+	if text, ok := s.v.Get("set").(string); ok {
+		statements = []string{text} // from LEAT_SET, or a single one
+	}
+	for _, text := range statements {
+		if err := setStatement(v, file, text); err != nil {
+			return nil, err
 		}
 	}
 	pairs, err := cmd.Flags().GetStringArray("set")
