@@ -182,11 +182,19 @@ func (s *Set) bad(d *Def, key string, x Value, o CheckOptions, err error) *diag.
 			e.Hint = "write one of them"
 		}
 	case !d.NoDefault:
-		e.Hint = fmt.Sprintf("write a %s; the default is '%s'", d.Type, d.Default)
+		e.Hint = fmt.Sprintf("write %s; the default is '%s'", withArticle(d.Type), d.Default)
 	default:
-		e.Hint = "write a " + d.Type
+		e.Hint = "write " + withArticle(d.Type)
 	}
 	return e
+}
+
+// withArticle puts a or an in front of the name of a type.
+func withArticle(name string) string {
+	if strings.ContainsRune("AEIOU", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
 }
 
 // aliasClash finds options given under two names with different values.

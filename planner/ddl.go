@@ -258,7 +258,11 @@ func (s *Session) placeLakeTable(ctx context.Context, c *namespace, db, name str
 		s.lakeTable(c, db, name, schema, v.Name.At, cols)
 		return
 	}
-	s.compareShape(fullName(c, db, name), existing, schema, v)
+	if !s.sameShape(fullName(c, db, name), existing, schema, v) {
+		// The table is known all the same, so that its users give no further errors.
+		c.tables[key] = nil
+		return
+	}
 	s.lakeTable(c, db, name, existing, v.Name.At, cols)
 }
 

@@ -250,7 +250,11 @@ func (s *Session) findTable(ctx context.Context, n sqlfront.ObjectName) *table {
 		}
 	}
 	slices.Sort(have)
-	s.fail(unknown("table", fullName(c, db, name), n.At, have, "create it first, or give catalog and database in front of its name"))
+	e := unknown("table", fullName(c, db, name), n.At, nil, "create it first, or give catalog and database in front of its name")
+	if near := configs.Nearest(name, have); near != "" {
+		e.Hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	s.fail(e)
 	return nil
 }
 
