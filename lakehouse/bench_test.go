@@ -1,9 +1,7 @@
 package lakehouse_test
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -125,27 +123,13 @@ func BenchmarkReadOrders(b *testing.B) {
 
 func countRows(b *testing.B, tab *lakehouse.Table) int64 {
 	b.Helper()
-	plan, err := tab.ScanPlan(b.Context(), lakehouse.ScanOptions{})
+	var n int64
+	err := tab.Scan(b.Context(), lakehouse.ScanOptions{}, func(batch *columnar.Batch) error {
+		n += int64(batch.Rows())
+		return nil
+	})
 	if err != nil {
 		b.Fatal(err)
-	}
-	var n int64
-	for i := range plan.Splits {
-		r := plan.Read(b.Context(), &plan.Splits[i])
-		for {
-			batch, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-			n += int64(batch.Rows())
-			batch.Release()
-		}
-		if err := r.Close(); err != nil {
-			b.Fatal(err)
-		}
 	}
 	return n
 }

@@ -42,45 +42,59 @@ func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec
 	if cfg.Pool == nil {
 		cfg.Pool = NewWorkPool(1)
 	}
-	order := mergetree.NewKeyOrder(layout.KeyTypes())
-	var names atomic.Int64
+	j := compactJob{t: t, cfg: cfg, layout: layout, order: mergetree.NewKeyOrder(layout.KeyTypes())}
 	var g errgroup.Group
 	buckets := byBucket(entries)
 	msgs := make([]spec.CommitMessage, len(buckets))
 	for i, b := range buckets {
-		e := &b[0]
-		files := make([]spec.DataFileMeta, len(b))
-		for k := range b {
-			files[k] = b[k].File
-		}
-		tree := mergetree.NewTree(files, order, t.Options.Compaction)
-		unit, ok := tree.Next(time.Now())
-		if full {
-			tree.Finish(nil)
-			unit, ok = tree.NextFull()
-		}
-		if !ok {
-			continue
-		}
-		g.Go(func() error {
-			return run(ctx, cfg.Pool.compact, func() error {
-				out, err := t.dataFiles(e.Partition, e.Bucket, cfg.Attempt, &names)
-				if err != nil {
+		if unit, ok := j.pick(b, full); ok {
+			g.Go(func() error {
+				return run(ctx, cfg.Pool.compact, func() (err error) {
+					msgs[i], err = j.do(ctx, &b[0], unit)
 					return err
-				}
-				c, err := mergetree.Compact(ctx, layout, order, unit, out, t.opener(e.Partition, e.Bucket, layout.Columns.Fields, true))
-				if err != nil {
-					return fmt.Errorf("compacting table %s: %w", t.Path, err)
-				}
-				msgs[i] = spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, CompactBefore: c.Before, CompactAfter: c.After}
-				return nil
+				})
 			})
-		})
+		}
 	}
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	return nonEmpty(msgs), nil
+}
+
+// compactJob compacts the buckets of a primary-key table.
+type compactJob struct {
+	t      *Table
+	cfg    WriteConfig
+	layout *mergetree.Layout
+	order  *mergetree.KeyOrder
+	names  atomic.Int64
+}
+
+func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (mergetree.Unit, bool) {
+	files := make([]spec.DataFileMeta, len(bucket))
+	for i := range bucket {
+		files[i] = bucket[i].File
+	}
+	tree := mergetree.NewTree(files, j.order, j.t.Options.Compaction)
+	if full {
+		return tree.NextFull()
+	}
+	return tree.Next(time.Now())
+}
+
+func (j *compactJob) do(ctx context.Context, e *spec.ManifestEntry, unit mergetree.Unit) (spec.CommitMessage, error) {
+	m := spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
+	out, err := j.t.dataFiles(e.Partition, e.Bucket, j.cfg.Attempt, &j.names)
+	if err != nil {
+		return m, err
+	}
+	c, err := mergetree.Compact(ctx, j.layout, j.order, unit, out, j.t.opener(e.Partition, e.Bucket, j.layout.Columns.Fields, true))
+	if err != nil {
+		return m, fmt.Errorf("compacting table %s: %w", j.t.Path, err)
+	}
+	m.CompactBefore, m.CompactAfter = c.Before, c.After
+	return m, nil
 }
 
 func nonEmpty(msgs []spec.CommitMessage) []spec.CommitMessage {

@@ -3,8 +3,6 @@ package lakehouse_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,22 +31,12 @@ func readAll(t tester, tab *lakehouse.Table, o lakehouse.ScanOptions) (*columnar
 		t.Fatal(err)
 	}
 	var rows []string
-	for i := range plan.Splits {
-		r := plan.Read(t.Context(), &plan.Splits[i])
-		for {
-			b, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows = append(rows, renderRows(b)...)
-			b.Release()
-		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+	err = tab.Scan(t.Context(), o, func(b *columnar.Batch) error {
+		rows = append(rows, renderRows(b)...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	slices.Sort(rows)
 	return plan.Schema, rows

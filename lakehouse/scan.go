@@ -179,7 +179,44 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 	p.Splits = append(p.Splits, split)
 }
 
-// Read opens a split of the plan.
+// Scan gives the rows of a snapshot to each, split by split. The batches are
+// released after each returns.
+func (t *Table) Scan(ctx context.Context, o ScanOptions, each func(*columnar.Batch) error) error {
+	p, err := t.ScanPlan(ctx, o)
+	if err != nil {
+		return err
+	}
+	for i := range p.Splits {
+		if err := p.readSplit(ctx, &p.Splits[i], each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) readSplit(ctx context.Context, s *Split, each func(*columnar.Batch) error) (err error) {
+	r := p.Read(ctx, s)
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = each(b)
+		b.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Read opens a split of the plan; splits may be read side by side.
 func (p *Plan) Read(ctx context.Context, s *Split) *SplitReader {
 	return &SplitReader{ctx: ctx, p: p, s: s, sections: s.sections}
 }

@@ -35,7 +35,7 @@ func testLayout(t testing.TB) *Layout {
 	return l
 }
 
-// numbered makes a batch with ids from, from+step, …
+// numbered makes a batch of rows whose ids begin with from and rise by step.
 func numbered(l *Layout, from, step int64, rows int) *columnar.Batch {
 	b := columnar.NewBuilders(memory.DefaultAllocator, l.Columns)
 	for i := range int64(rows) {
