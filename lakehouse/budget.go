@@ -3,6 +3,7 @@ package lakehouse
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // DefaultBudget is the memory limit in bytes of a MemoryBudget made with 0.
@@ -120,6 +121,8 @@ type WorkPool struct {
 	encode  chan struct{}
 	compact chan struct{}
 	confirm chan struct{}
+	// names counts the files of all writers, so that one attempt never uses a name twice.
+	names atomic.Int64
 }
 
 // confirming is how many files may wait for their disk at once.

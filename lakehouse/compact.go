@@ -3,7 +3,6 @@ package lakehouse
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -25,6 +24,9 @@ func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Pool == nil {
+		cfg.Pool = NewWorkPool(1)
+	}
 	s, err := t.LatestSnapshot(ctx)
 	if err != nil || s == nil {
 		return nil, err
@@ -38,9 +40,6 @@ func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec
 	}
 	if layout.Append {
 		return nil, nil
-	}
-	if cfg.Pool == nil {
-		cfg.Pool = NewWorkPool(1)
 	}
 	j := compactJob{t: t, cfg: cfg, layout: layout, order: mergetree.NewKeyOrder(layout.KeyTypes())}
 	var g errgroup.Group
@@ -68,7 +67,6 @@ type compactJob struct {
 	cfg    WriteConfig
 	layout *mergetree.Layout
 	order  *mergetree.KeyOrder
-	names  atomic.Int64
 }
 
 func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (mergetree.Unit, bool) {
@@ -85,7 +83,7 @@ func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (mergetree.Uni
 
 func (j *compactJob) do(ctx context.Context, e *spec.ManifestEntry, unit mergetree.Unit) (spec.CommitMessage, error) {
 	m := spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
-	out, err := j.t.dataFiles(e.Partition, e.Bucket, j.cfg.Attempt, &j.names)
+	out, err := j.t.dataFiles(e.Partition, e.Bucket, j.cfg)
 	if err != nil {
 		return m, err
 	}
@@ -128,20 +126,19 @@ func byBucket(entries []spec.ManifestEntry) [][]spec.ManifestEntry {
 }
 
 // dataFiles says where data files of a bucket are written.
-func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, attempt string, names *atomic.Int64) (mergetree.Files, error) {
+func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, cfg WriteConfig) (mergetree.Files, error) {
 	dir, err := t.paths.BucketPath(partition, bucket)
 	if err != nil {
 		return mergetree.Files{}, fmt.Errorf("naming a bucket of table %s: %w", t.Path, err)
 	}
 	return mergetree.Files{
-		FS: t.FS, Dir: dir, Prefix: t.Options.DataPrefix, Attempt: attempt, Counter: names,
+		FS: t.FS, Dir: dir, Prefix: t.Options.DataPrefix, Attempt: cfg.Attempt, Counter: &cfg.Pool.names,
 		Format: t.Options.Parquet, TargetSize: t.Options.TargetFileSize,
 	}, nil
 }
 
 // compactAppend joins small files of each partition of an unaware append table.
 func (t *Table) compactAppend(ctx context.Context, cfg WriteConfig, layout *mergetree.Layout, entries []spec.ManifestEntry) ([]spec.CommitMessage, error) {
-	var names atomic.Int64
 	var msgs []spec.CommitMessage
 	for _, b := range byBucket(entries) {
 		files := make([]spec.DataFileMeta, len(b))
@@ -153,7 +150,7 @@ func (t *Table) compactAppend(ctx context.Context, cfg WriteConfig, layout *merg
 			continue
 		}
 		e := &b[0]
-		out, err := t.dataFiles(e.Partition, e.Bucket, cfg.Attempt, &names)
+		out, err := t.dataFiles(e.Partition, e.Bucket, cfg)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -15,7 +14,8 @@ import (
 
 // WriteConfig is what a Writer gets from the job.
 type WriteConfig struct {
-	// Attempt is the uuid in all names of files that this writer makes.
+	// Attempt is the uuid in all names of files that this writer makes. Writers with
+	// the same Attempt share their Pool, which numbers the files.
 	Attempt string
 	// User is the commit user, for messages.
 	User string
@@ -35,7 +35,6 @@ type Writer struct {
 	layout *mergetree.Layout
 	order  *mergetree.KeyOrder
 	router *router
-	names  atomic.Int64
 
 	// openBytes is guarded by cfg.Budget.
 	openBytes int64
@@ -262,7 +261,7 @@ func (w *Writer) awaitCompaction(ctx context.Context) error {
 // files says where files of bucket b go.
 func (w *Writer) files(b *bucket, prefix string) mergetree.Files {
 	return mergetree.Files{
-		FS: w.t.FS, Dir: b.dir, Prefix: prefix, Attempt: w.cfg.Attempt, Counter: &w.names,
+		FS: w.t.FS, Dir: b.dir, Prefix: prefix, Attempt: w.cfg.Attempt, Counter: &w.cfg.Pool.names,
 		Format: w.t.Options.Parquet, TargetSize: w.t.Options.TargetFileSize,
 	}
 }

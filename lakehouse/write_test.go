@@ -337,3 +337,42 @@ func TestCloseRemovesWhatNoMessageNames(t *testing.T) {
 		t.Errorf("files left: %v, want only %s", files, msgs[0].NewFiles[0].FileName)
 	}
 }
+
+// TestWritersOfOneAttempt has two subtasks of one job write to the same append bucket.
+func TestWritersOfOneAttempt(t *testing.T) {
+	t.Parallel()
+	tab := newTable(t, crashfs.New(), "/wh/a", appendSchema(nil))
+	cfg := lakehouse.WriteConfig{Attempt: "same", Budget: lakehouse.NewMemoryBudget(0), Pool: lakehouse.NewWorkPool(2)}
+	names := map[string]bool{}
+	for range 2 {
+		w, err := tab.NewWriter(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close(context.Background())
+		for e := range int64(3) {
+			if err := w.Write(t.Context(), someOrders(tab.Schema, 0, 3, "d")); err != nil {
+				t.Fatal(err)
+			}
+			p, err := w.Prepare(t.Context(), e+1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			msgs, err := p.Wait(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range msgs {
+				for _, f := range m.NewFiles {
+					if names[f.FileName] {
+						t.Errorf("name %s is used twice", f.FileName)
+					}
+					names[f.FileName] = true
+				}
+			}
+		}
+	}
+	if len(names) != 6 {
+		t.Errorf("%d files, want 6", len(names))
+	}
+}
