@@ -219,6 +219,27 @@ func TestTreeKeepsMessagesApart(t *testing.T) {
 	}
 }
 
+func TestStalledOnlyWhileACompactionHelps(t *testing.T) {
+	t.Parallel()
+	o := UniversalOptions{Trigger: 2, StopTrigger: 3, Levels: 3, MaxSizeAmp: 200, SizeRatio: 1}
+	var files []spec.DataFileMeta
+	for i := range 4 {
+		files = append(files, spec.DataFileMeta{FileName: fmt.Sprint("f", i), FileSize: 10, MinKey: keyRow(1), MaxKey: keyRow(9), MaxSequenceNumber: int64(i)})
+	}
+	tree := NewTree(files, NewKeyOrder(intKey), o)
+	if tree.Stalled() {
+		t.Error("stalled though nothing would end it")
+	}
+	unit, ok := tree.Next(time.Time{})
+	if !ok || !tree.Stalled() {
+		t.Fatalf("compaction %v, stalled %v, want both: 4 runs are more than 3", ok, tree.Stalled())
+	}
+	tree.Finish(&Change{Before: unit.Files, After: files[:1]})
+	if tree.Stalled() {
+		t.Error("stalled after the compaction")
+	}
+}
+
 func TestResultOverGoneInputsIsVoid(t *testing.T) {
 	t.Parallel()
 	o := UniversalOptions{Trigger: 2, StopTrigger: 3, Levels: 3, MaxSizeAmp: 200, SizeRatio: 1}
