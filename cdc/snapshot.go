@@ -30,11 +30,18 @@ type snapshot struct {
 	read   chan *chunk
 	fatal  chan error
 
-	mu   sync.Mutex
-	cond *sync.Cond
-	// plans are the tables still to be cut, in order.
+	// cutting lets one reader at a time cut chunks. It is not mu: the query may
+	// wait for a lock of the server, and what holds that lock may be another
+	// reader, which needs mu to go on.
+	cutting sync.Mutex
+	// plans are the tables still to be cut, in order; cutting guards them.
 	plans []*chunkPlan
+
+	mu    sync.Mutex
+	cond  *sync.Cond
 	again []*chunk
+	// planned says that all chunks were cut.
+	planned bool
 	// held is the memory of chunks that wait, in bytes.
 	held int64
 	over bool
@@ -146,6 +153,20 @@ func (sn *snapshot) repeat(c *chunk) {
 // next gives the next chunk to read. It waits while waiting chunks hold too
 // much memory or all chunks are with others; nil says that all is read.
 func (sn *snapshot) next(n *conn) (*chunk, error) {
+	for {
+		c, over := sn.wait()
+		if c != nil || over {
+			return c, nil
+		}
+		c, err := sn.cut(n)
+		if c != nil || err != nil {
+			return c, err
+		}
+	}
+}
+
+// wait waits until a chunk is to be read again, a new one may be cut (nil), or all is over.
+func (sn *snapshot) wait() (again *chunk, over bool) {
 	limit := sn.cfg.SnapshotBytes
 	if limit <= 0 {
 		limit = defaultSnapshotBytes
@@ -155,27 +176,39 @@ func (sn *snapshot) next(n *conn) (*chunk, error) {
 	for {
 		switch {
 		case sn.over:
-			return nil, nil
+			return nil, true
 		case sn.held >= limit:
 		case len(sn.again) > 0:
 			c := sn.again[0]
 			sn.again = sn.again[1:]
-			return c, nil
-		case len(sn.plans) > 0:
-			c, err := sn.plans[0].cut(n)
-			if err != nil {
-				return nil, err
-			}
-			if c == nil || sn.plans[0].over {
-				sn.plans = sn.plans[1:]
-			}
-			if c != nil {
-				return c, nil
-			}
-			continue
+			return c, false
+		case !sn.planned:
+			return nil, false
 		}
 		sn.cond.Wait()
 	}
+}
+
+// cut gives the next new chunk, nil if there is none.
+func (sn *snapshot) cut(n *conn) (*chunk, error) {
+	sn.cutting.Lock()
+	defer sn.cutting.Unlock()
+	for len(sn.plans) > 0 {
+		c, err := sn.plans[0].cut(n)
+		if err != nil {
+			return nil, err
+		}
+		if sn.plans[0].over {
+			sn.plans = sn.plans[1:]
+		}
+		if c != nil {
+			return c, nil
+		}
+	}
+	sn.mu.Lock()
+	sn.planned = true
+	sn.mu.Unlock()
+	return nil, nil
 }
 
 // cut gives the next chunk of the table, nil if none is left. The boundary comes

@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"leat/cdc"
 	"leat/internal/columnar"
 	"leat/internal/dataflow"
 )
 
-// copies is a strict copy of each port's table: by id, the row as text.
-type copies []map[int64]string
+// copies is a strict copy of each port's table: by the text of its first column, the rest as text.
+type copies []map[string]string
 
 func (c copies) clone() copies {
 	out := make(copies, len(c))
@@ -48,11 +47,11 @@ type collector struct {
 	complete int // edges after the snapshot was complete
 	status   dataflow.SourceStatus
 	points   []checkpoint
-	stopAt   int // edge number at which to stop, 0 for never
-	every    int // how often an edge stores a checkpoint
+	stopAt   int  // edge number at which to stop, 0 for never
+	every    int  // how often an edge stores a checkpoint
+	whole    bool // tables have no key
 	// sum is what the balances of port 0 add up to; 0 does not check.
 	sum int64
-	// balance gives the balance in a row's text.
 	rng *rand.Rand
 }
 
@@ -66,34 +65,64 @@ func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
 	defer b.Release()
 	c.batches++
 	c.rows += int64(b.Rows())
-	ids, ok := b.Cols[0].(*array.Int64)
-	if !ok {
-		return fmt.Errorf("the first column is %T", b.Cols[0])
-	}
 	for i := range b.Rows() {
 		var text strings.Builder
-		for j, col := range b.Cols[1:] {
+		id := b.Cols[0].ValueStr(i)
+		rest := b.Cols[1:]
+		if c.whole {
+			id, rest = "", b.Cols
+		}
+		for j, col := range rest {
 			if j > 0 {
 				text.WriteByte('|')
 			}
 			text.WriteString(col.ValueStr(i))
 		}
-		id, row := ids.Value(i), text.String()
+		row := text.String()
+		if c.whole {
+			// Without a key the whole row is the key, and its value how often it stands there.
+			if err := c.count(port, row, b.Kind(i)); err != nil {
+				return err
+			}
+			continue
+		}
 		have, present := c.tables[port][id]
 		if b.Kind(i).Retracts() {
 			if !present || have != row {
-				return fmt.Errorf("port %d: %s of id %d with %q, but the copy holds %q (%v)", port, b.Kind(i), id, row, have, present)
+				return fmt.Errorf("port %d: %s of id %s with %q, but the copy holds %q (%v)", port, b.Kind(i), id, row, have, present)
 			}
 			delete(c.tables[port], id)
-			if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || ids.Value(i+1) != id) {
-				return fmt.Errorf("port %d: -U of id %d without its +U", port, id)
+			if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || b.Cols[0].ValueStr(i+1) != id) {
+				return fmt.Errorf("port %d: -U of id %s without its +U", port, id)
 			}
 			continue
 		}
 		if present {
-			return fmt.Errorf("port %d: %s of id %d with %q, but the copy holds %q", port, b.Kind(i), id, row, have)
+			return fmt.Errorf("port %d: %s of id %s with %q, but the copy holds %q", port, b.Kind(i), id, row, have)
 		}
 		c.tables[port][id] = row
+	}
+	return nil
+}
+
+// count keeps how often a row stands in a table without a key.
+func (c *collector) count(port int, row string, kind columnar.RowKind) error {
+	n, err := strconv.Atoi("0" + c.tables[port][row])
+	if err != nil {
+		return err
+	}
+	if kind.Retracts() {
+		n--
+	} else {
+		n++
+	}
+	switch {
+	case n < 0:
+		return fmt.Errorf("port %d: %s of %q, which the copy does not hold", port, kind, row)
+	case n == 0:
+		delete(c.tables[port], row)
+	default:
+		c.tables[port][row] = strconv.Itoa(n)
 	}
 	return nil
 }

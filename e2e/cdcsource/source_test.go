@@ -88,11 +88,13 @@ type workload struct {
 	wg   sync.WaitGroup
 	txns atomic.Int64
 	pace time.Duration
+	// insert is the statement that makes an account.
+	insert string
 }
 
 func startWorkload(t *testing.T, s *mysqld.Server, db string, sessions int) *workload {
 	t.Helper()
-	w := &workload{t: t, s: s, db: db, pace: 2 * time.Millisecond}
+	w := &workload{t: t, s: s, db: db, pace: 2 * time.Millisecond, insert: "INSERT INTO accounts VALUES (%d, 5, 'new', 1.5, NULL)"}
 	for i := range sessions {
 		w.wg.Go(func() { w.session(uint64(i)) })
 	}
@@ -157,7 +159,7 @@ func (w *workload) transaction(c *client.Conn, rng *rand.Rand) error {
 				id := from + 1 + rng.Int64N(8)
 				run("UPDATE accounts SET balance = balance - 5 WHERE id = %d", to)
 				if run("SELECT 1 FROM accounts WHERE id = %d FOR UPDATE", to); rowExists(c, to) {
-					run("INSERT INTO accounts VALUES (%d, 5, 'new', 1.5, NULL)", id)
+					run(w.insert, id)
 				} else {
 					panic(errRollback)
 				}
@@ -196,7 +198,7 @@ func rowExists(c *client.Conn, id int64) bool {
 }
 
 // tableOf reads the table as the copies hold it.
-func tableOf(t *testing.T, s *mysqld.Server, db string) map[int64]string {
+func tableOf(t *testing.T, s *mysqld.Server, db string) map[string]string {
 	t.Helper()
 	c, err := s.Connect(db)
 	if err != nil {
@@ -207,9 +209,9 @@ func tableOf(t *testing.T, s *mysqld.Server, db string) map[int64]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[int64]string{}
+	out := map[string]string{}
 	for i := range r.RowNumber() {
-		id, err := r.GetInt(i, 0)
+		id, err := r.GetString(i, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,20 +258,20 @@ func normal(row string) string {
 	return strings.Join(parts, "|")
 }
 
-func compare(t *testing.T, want, got map[int64]string) {
+func compare(t *testing.T, want, got map[string]string) {
 	t.Helper()
 	bad := 0
 	for id, w := range want {
 		if g, ok := got[id]; !ok || normal(g) != normal(w) {
 			if bad++; bad < 5 {
-				t.Errorf("id %d: copy %q, table %q", id, g, w)
+				t.Errorf("id %s: copy %q, table %q", id, g, w)
 			}
 		}
 	}
 	for id, g := range got {
 		if _, ok := want[id]; !ok {
 			if bad++; bad < 5 {
-				t.Errorf("id %d: copy %q, not in the table", id, g)
+				t.Errorf("id %s: copy %q, not in the table", id, g)
 			}
 		}
 	}
@@ -291,50 +293,129 @@ func open(t *testing.T, cfg cdc.Config, state []byte) *cdc.Reader {
 	return r
 }
 
-func TestSnapshotUnderLoadThenCatchUp(t *testing.T) {
-	for _, server := range []struct {
-		name string
-		s    *mysqld.Server
-	}{{"gtid", gtidServer}, {"plain", plainServer}} {
-		t.Run(server.name, func(t *testing.T) {
-			db := accounts(t, server.s, accountsDDL)
-			w := startWorkload(t, server.s, db, 8)
-			cfg := config(server.s, db)
-			r := open(t, cfg, nil)
-			col := newCollector(r, copies{{}})
-			col.sum = sumOf(t, server.s, db)
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- r.Run(ctx, col) }()
-			eventually(t, time.Minute, "the snapshot is not complete", func() bool {
-				if len(done) > 0 {
-					t.Fatal(<-done)
-				}
-				return col.report().Complete
-			})
-			time.Sleep(time.Second)
-			w.end()
-			t.Logf("%d transactions of the workload", w.txns.Load())
-			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Fatal(err)
-			}
-			// Restart at a random barrier and catch up.
-			for range 3 {
-				state, tables := col.pick(t)
-				cfg.CatchUp = true
-				r = open(t, cfg, state)
-				col2 := newCollector(r, tables)
-				if err := r.Run(t.Context(), col2); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := r.SnapshotState(t.Context(), 1); err != nil {
-					t.Fatal(err)
-				}
-				compare(t, tableOf(t, server.s, db), col2.tables[0])
-			}
-		})
+// running is a reader at work.
+type running struct {
+	t      *testing.T
+	col    *collector
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// run starts a reader that goes on from state and tables.
+func run(t *testing.T, cfg cdc.Config, state []byte, tables copies, prepare func(*collector)) *running {
+	t.Helper()
+	r := open(t, cfg, state)
+	col := newCollector(r, tables)
+	if prepare != nil {
+		prepare(col)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	x := &running{t: t, col: col, cancel: cancel, done: make(chan error, 1)}
+	go func() { x.done <- r.Run(ctx, col) }()
+	return x
+}
+
+// await waits until ok holds of the progress; the reader must not end before.
+func (x *running) await(what string, ok func(dataflow.SourceStatus) bool) {
+	x.t.Helper()
+	eventually(x.t, time.Minute, what, func() bool {
+		select {
+		case err := <-x.done:
+			x.t.Fatalf("the reader ended: %v", err)
+		default:
+		}
+		return ok(x.col.report())
+	})
+}
+
+func complete(s dataflow.SourceStatus) bool { return s.Complete }
+
+// end stops the reader.
+func (x *running) end() {
+	x.t.Helper()
+	x.cancel()
+	if err := <-x.done; !errors.Is(err, context.Canceled) {
+		x.t.Fatal(err)
 	}
 }
 
-var _ = dataflow.ErrStopped
+// err waits until the reader ends by itself.
+func (x *running) err() error {
+	x.t.Helper()
+	select {
+	case err := <-x.done:
+		return err
+	case <-time.After(time.Minute):
+		x.t.Fatal("the reader does not end")
+		return nil
+	}
+}
+
+// catchUp goes on from state until everything committed by now is read.
+func catchUp(t *testing.T, cfg cdc.Config, state []byte, tables copies, prepare func(*collector)) *collector {
+	t.Helper()
+	cfg.CatchUp = true
+	x := run(t, cfg, state, tables, prepare)
+	if err := x.err(); err != nil {
+		t.Fatal(err)
+	}
+	return x.col
+}
+
+// eachServer runs a test on a server with GTIDs and on one without.
+func eachServer(t *testing.T, fn func(t *testing.T, s *mysqld.Server)) {
+	t.Helper()
+	t.Run("gtid", func(t *testing.T) { fn(t, gtidServer) })
+	t.Run("plain", func(t *testing.T) { fn(t, plainServer) })
+}
+
+func TestSnapshotUnderLoadThenCatchUp(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *mysqld.Server) {
+		db := accounts(t, s, accountsDDL)
+		w := startWorkload(t, s, db, 8)
+		cfg := config(s, db)
+		sum := sumOf(t, s, db)
+		x := run(t, cfg, nil, copies{{}}, func(c *collector) { c.sum = sum })
+		x.await("the snapshot is not complete", complete)
+		time.Sleep(time.Second)
+		w.end()
+		t.Logf("%d transactions of the workload, %d complete edges", w.txns.Load(), x.col.complete)
+		x.end()
+		for range 3 {
+			state, tables := x.col.pick(t)
+			col := catchUp(t, cfg, state, tables, nil)
+			compare(t, tableOf(t, s, db), col.tables[0])
+		}
+	})
+}
+
+// TestRestartsAtRandomBarriers stops after some edges and goes on from any
+// barrier of the run before, again and again, also while chunks are read.
+func TestRestartsAtRandomBarriers(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *mysqld.Server) {
+		db := accounts(t, s, accountsDDL)
+		w := startWorkload(t, s, db, 4)
+		cfg := config(s, db)
+		var state []byte
+		tables := copies{{}}
+		rng := rand.New(rand.NewPCG(7, uint64(s.Port)))
+		unfinished := 0
+		for range 15 {
+			x := run(t, cfg, state, tables, func(c *collector) { c.stopAt, c.every = 20+rng.IntN(60), 3 })
+			if err := x.err(); !errors.Is(err, dataflow.ErrStopped) {
+				t.Fatal(err)
+			}
+			if !x.col.report().Complete {
+				unfinished++
+			}
+			if st, tb := x.col.pick(t); st != nil {
+				state, tables = st, tb
+			}
+		}
+		w.end()
+		t.Logf("%d of 15 runs ended within the snapshot", unfinished)
+		sum := sumOf(t, s, db)
+		col := catchUp(t, cfg, state, tables, func(c *collector) { c.sum = sum })
+		compare(t, tableOf(t, s, db), col.tables[0])
+	})
+}
