@@ -253,7 +253,7 @@ func TestFencedExecutionStopsAndDeletesNothing(t *testing.T) {
 			time.Sleep(25 * time.Second)
 			other, err := checkpoint.Open(t.Context(), local.New(), j.dir, checkpoint.Options{})
 			if err == nil {
-				err = other.TakeOver(t.Context(), checkpoint.Owner{Host: "elsewhere", PID: 7, Since: time.Now()}, "other", "user", false)
+				err = other.TakeOver(t.Context(), checkpoint.Takeover{Owner: checkpoint.Owner{Host: "elsewhere", PID: 7, Since: time.Now()}, Attempt: "other", CommitUser: "user"})
 			}
 			if err != nil {
 				t.Error(err)

@@ -329,7 +329,7 @@ func (j *job) start(ctx context.Context) (*dataflow.Execution, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := store.TakeOver(ctx, checkpoint.Self(), j.sink.attempt, "user", false); err != nil {
+	if err := store.TakeOver(ctx, checkpoint.Takeover{Owner: checkpoint.Self(), Attempt: j.sink.attempt, CommitUser: "user"}); err != nil {
 		return nil, err
 	}
 	facts := store.Facts()

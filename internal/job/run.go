@@ -208,8 +208,8 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 	if err := Apply(ctx, j.spec.Result.Steps); err != nil {
 		return g, none, err
 	}
-	fresh := decision.Action == checkpoint.Fresh
-	if err := store.TakeOver(ctx, checkpoint.Self(), at.UUID, at.CommitUser, fresh); err != nil {
+	take := checkpoint.Takeover{Owner: checkpoint.Self(), Attempt: at.UUID, CommitUser: at.CommitUser, Fresh: decision.Action == checkpoint.Fresh, Replace: decision.Replace}
+	if err := store.TakeOver(ctx, take); err != nil {
 		return g, none, err
 	}
 	restore, err := store.Restore(decision)
@@ -249,7 +249,7 @@ func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, er
 		}
 	}
 	st.tell(d)
-	at := Attempt{UUID: uuid.NewString(), CommitUser: st.store.CommitUser(), Replace: facts.Replace}
+	at := Attempt{UUID: uuid.NewString(), CommitUser: st.store.CommitUser(), Replace: d.Replace}
 	if d.Action == checkpoint.Fresh && (facts.Fresh || at.CommitUser == "") {
 		at.CommitUser = uuid.NewString()
 	}

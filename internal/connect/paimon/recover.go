@@ -47,6 +47,9 @@ func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
 			return fmt.Errorf("removing files of an earlier run: %w", err)
 		}
 	}
+	if err := maintain.RemoveStaleTemps(ctx, s.fs, s.path, time.Now()); err != nil {
+		return fmt.Errorf("removing files of an earlier run: %w", err)
+	}
 	return s.refreshLast(ctx)
 }
 

@@ -81,7 +81,7 @@ func (s *sink) refreshLast(ctx context.Context) error {
 
 func (s *sink) commitOptions(v configs.Values) commit.Options {
 	o := commit.Options{
-		Attempt: s.spec.Attempt, MaxRetries: int(configs.CommitMaxRetries.Get(v)), Dropped: func(int64, []spec.CommitMessage) { s.dropped = true },
+		Attempt: s.spec.Attempt, MaxRetries: maxRetries(v), Dropped: func(int64, []spec.CommitMessage) { s.dropped = true },
 		MinRetryWait: configs.CommitMinWait.Get(v), MaxRetryWait: configs.CommitMaxWait.Get(v), Timeout: configs.CommitTimeout.Get(v),
 		ManifestTargetSize: configs.ManifestSize.Get(v), ManifestMergeMinCount: int(configs.ManifestMerge.Get(v)), ManifestFullCompactionSize: configs.ManifestFull.Get(v),
 	}
@@ -90,6 +90,14 @@ func (s *sink) commitOptions(v configs.Values) commit.Options {
 		o.MinRetryWait, o.MaxRetryWait = min(d, o.MaxRetryWait), d
 	}
 	return o
+}
+
+// maxRetries gives commit.max-retries, -1 for none.
+func maxRetries(v configs.Values) int {
+	if n := configs.CommitMaxRetries.Get(v); n > 0 {
+		return int(n)
+	}
+	return -1
 }
 
 // LastSnapshot is the newest snapshot seen.
@@ -141,6 +149,8 @@ func (s *sink) commitEpoch(ctx context.Context, e *dataflow.Epoch, recovered boo
 	if n := len(snapshots); n > 0 {
 		s.last.Store(snapshots[n-1])
 	}
+	// What was overwritten may be among the levels the writers know.
+	s.dropped = s.dropped || req.Overwrite
 	s.mu.Lock()
 	writers := s.writers
 	s.mu.Unlock()
@@ -171,6 +181,9 @@ func (s *sink) request(e *dataflow.Epoch) (commit.Request, error) {
 
 func decode(raw json.RawMessage) (committable, error) {
 	var c committable
+	if len(raw) == 0 {
+		return c, nil
+	}
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return c, fmt.Errorf("reading a committable: %w", err)
 	}
@@ -202,7 +215,8 @@ func (w *writer) Prepare(ctx context.Context, id dataflow.CheckpointID) (dataflo
 	defer w.sink.mu.Unlock()
 	replace := w.sink.replace
 	w.sink.replace = false
-	return &prepared{p: p, replace: replace}, nil
+	force := configs.ForceCreateSnapshot.Get(w.sink.spec.Table.Options)
+	return &prepared{p: p, replace: replace, force: force}, nil
 }
 
 func (w *writer) Close() error {
@@ -213,14 +227,18 @@ func (w *writer) Close() error {
 }
 
 type prepared struct {
-	p       *lakehouse.Prepared
-	replace bool
+	p *lakehouse.Prepared
+	// replace overwrites the table, force makes a snapshot of an empty epoch.
+	replace, force bool
 }
 
 func (p *prepared) Wait(ctx context.Context) (json.RawMessage, error) {
 	m, err := p.p.Wait(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if len(m) == 0 && !p.replace && !p.force {
+		return nil, nil // nothing to commit
 	}
 	b, err := json.Marshal(committable{Messages: m, Replace: p.replace})
 	if err != nil {

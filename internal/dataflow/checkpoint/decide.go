@@ -24,7 +24,10 @@ type Facts struct {
 
 	// Known says that the job has run before; Completed are the checkpoints that
 	// count, oldest first; UnknownKinds are kinds of entries this program does not know.
-	Known        bool
+	Known bool
+	// Replacing says that the newest fresh takeover was to overwrite the tables and
+	// no checkpoint of it is complete: the next start has to do it.
+	Replacing    bool
 	Completed    []*dataflow.Checkpoint
 	UnknownKinds []Kind
 }
@@ -42,6 +45,8 @@ const (
 // Decision is what Decide found.
 type Decision struct {
 	Action Action
+	// Replace says that the first commit overwrites the tables.
+	Replace bool
 	// ID is the checkpoint to restore.
 	ID dataflow.CheckpointID
 	// Reason is why a start is refused.
@@ -59,6 +64,12 @@ func (s *Store) Facts() Facts {
 		f.Completed = append(f.Completed, e.Checkpoint)
 	}
 	for i := range s.entries {
+		switch e := &s.entries[i]; {
+		case e.Kind == KindTakeover && e.Fresh:
+			f.Replacing = e.Replace
+		case e.Kind == KindCheckpoint:
+			f.Replacing = false
+		}
 		if k := s.entries[i].Kind; k != KindTakeover && k != KindCheckpoint && !slices.Contains(f.UnknownKinds, k) {
 			f.UnknownKinds = append(f.UnknownKinds, k)
 		}
@@ -76,7 +87,7 @@ func Decide(f Facts) Decision {
 			"--fresh over tables that hold rows would keep rows that the source has deleted since: "+strings.Join(f.NonEmpty, ", "),
 			"add --replace to overwrite them, or leave --fresh out to resume")
 	case f.Fresh:
-		return Decision{Action: Fresh}
+		return Decision{Action: Fresh, Replace: f.Replace}
 	case len(f.UnknownKinds) > 0:
 		return refuse(diag.Guard, diag.CodeJobState, fmt.Sprintf("the checkpoint log has entries of kind %q, which this version does not know", f.UnknownKinds[0]),
 			"run the version that wrote them")
@@ -86,7 +97,7 @@ func Decide(f Facts) Decision {
 	case !ok:
 		return refuse(diag.User, diag.CodeJobState, fmt.Sprintf("checkpoint %d is not in the log; it has %s", f.From, ids(f.Completed)), "choose one of them")
 	case c == nil:
-		return Decision{Action: Fresh}
+		return Decision{Action: Fresh, Replace: f.Replacing}
 	}
 	return restore(f, c)
 }

@@ -36,6 +36,8 @@ type Entry struct {
 	// Owner is set in a takeover; Fresh there makes all checkpoints before it void.
 	Owner *Owner `json:"owner,omitempty"`
 	Fresh bool   `json:"fresh,omitempty"`
+	// Replace is set in a fresh takeover whose first commit overwrites the tables.
+	Replace bool `json:"replace,omitempty"`
 	// Checkpoint is set in a checkpoint.
 	Checkpoint *dataflow.Checkpoint `json:"checkpoint,omitempty"`
 }

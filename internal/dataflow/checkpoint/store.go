@@ -89,15 +89,25 @@ func (s *Store) CommitUser() string {
 
 // TakeOver begins an attempt: from its entry on every other attempt is fenced. A
 // fresh takeover makes all checkpoints before it void; it goes with a new commit user.
-func (s *Store) TakeOver(ctx context.Context, o Owner, attempt, commitUser string, fresh bool) error {
+func (s *Store) TakeOver(ctx context.Context, t Takeover) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := s.append(ctx, Entry{Kind: KindTakeover, Attempt: attempt, CommitUser: commitUser, Owner: &o, Fresh: fresh})
+	err := s.append(ctx, Entry{Kind: KindTakeover, Attempt: t.Attempt, CommitUser: t.CommitUser, Owner: &t.Owner, Fresh: t.Fresh, Replace: t.Replace})
 	if err != nil {
 		return err
 	}
-	s.attempt, s.commitUser = attempt, commitUser
+	s.attempt, s.commitUser = t.Attempt, t.CommitUser
 	return nil
+}
+
+// Takeover begins an attempt.
+type Takeover struct {
+	Owner Owner
+	// Attempt is the uuid of the run, CommitUser the user under which it commits.
+	Attempt, CommitUser string
+	// Fresh makes all checkpoints before void; Replace says that the first commit
+	// overwrites the tables, and holds until a checkpoint is complete.
+	Fresh, Replace bool
 }
 
 // AppendCheckpoint completes c, see dataflow.Log, and prunes old entries.

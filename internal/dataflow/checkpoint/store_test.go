@@ -79,7 +79,7 @@ func TestLogIsReadBackAsWritten(t *testing.T) {
 	if err := s.AppendCheckpoint(ctx, numbered(1)); err == nil {
 		t.Fatal("a checkpoint was written without a takeover")
 	}
-	must(t, s.TakeOver(ctx, owner(1), "a", "user", false))
+	must(t, s.TakeOver(ctx, checkpoint.Takeover{Owner: owner(1), Attempt: "a", CommitUser: "user"}))
 	c := numbered(1)
 	c.Sinks["k"] = dataflow.SinkRecord{
 		Observed: json.RawMessage(`{"snapshot":3}`),
@@ -102,7 +102,7 @@ func TestPruningKeepsWhatIsNeeded(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	write := func(retain int, attempt string, fresh bool, ids ...int64) *checkpoint.Store {
 		s := open(t, local.New(), dir, retain)
-		must(t, s.TakeOver(ctx, owner(1), attempt, "user", fresh))
+		must(t, s.TakeOver(ctx, checkpoint.Takeover{Owner: owner(1), Attempt: attempt, CommitUser: "user", Fresh: fresh}))
 		for _, id := range ids {
 			must(t, s.AppendCheckpoint(ctx, numbered(id)))
 		}
@@ -155,7 +155,7 @@ func TestRestoreRefusesWhatDecideDidNotFind(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	s := open(t, local.New(), t.TempDir(), 1)
-	must(t, s.TakeOver(ctx, owner(1), "a", "user", false))
+	must(t, s.TakeOver(ctx, checkpoint.Takeover{Owner: owner(1), Attempt: "a", CommitUser: "user"}))
 	must(t, s.AppendCheckpoint(ctx, numbered(1)))
 	reason := &diag.Error{Msg: "no"}
 	for _, d := range []checkpoint.Decision{
@@ -173,12 +173,12 @@ func TestLoserOfACreateIsFenced(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
 	a, b := open(t, local.New(), dir, 1), open(t, local.New(), dir, 1)
-	must(t, a.TakeOver(ctx, owner(11), "a", "user", false))
-	if err := b.TakeOver(ctx, owner(22), "b", "user", false); !errors.Is(err, checkpoint.ErrFenced) {
+	must(t, a.TakeOver(ctx, checkpoint.Takeover{Owner: owner(11), Attempt: "a", CommitUser: "user"}))
+	if err := b.TakeOver(ctx, checkpoint.Takeover{Owner: owner(22), Attempt: "b", CommitUser: "user"}); !errors.Is(err, checkpoint.ErrFenced) {
 		t.Fatalf("two takeovers from one state: %v", err)
 	}
 	b = open(t, local.New(), dir, 1)
-	must(t, b.TakeOver(ctx, owner(22), "b", "user", false))
+	must(t, b.TakeOver(ctx, checkpoint.Takeover{Owner: owner(22), Attempt: "b", CommitUser: "user"}))
 	err := a.AppendCheckpoint(ctx, numbered(1))
 	if !errors.Is(err, checkpoint.ErrFenced) || diag.DomainOf(err) != diag.Guard || diag.Retryable(err) {
 		t.Fatalf("error %v", err)
@@ -223,8 +223,8 @@ func TestBrokenLogsAreCorrupt(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			s := open(t, local.New(), dir, 9)
-			must(t, s.TakeOver(t.Context(), owner(1), "a", "user", false))
-			must(t, s.TakeOver(t.Context(), owner(1), "b", "user", false))
+			must(t, s.TakeOver(t.Context(), checkpoint.Takeover{Owner: owner(1), Attempt: "a", CommitUser: "user"}))
+			must(t, s.TakeOver(t.Context(), checkpoint.Takeover{Owner: owner(1), Attempt: "b", CommitUser: "user"}))
 			must(t, breakIt(dir))
 			_, err := checkpoint.Open(t.Context(), local.New(), dir, checkpoint.Options{})
 			if diag.DomainOf(err) != diag.Corrupt {
@@ -276,7 +276,7 @@ func history(t *testing.T, fs *faultfs.FS, dir string) {
 				continue
 			}
 			attempt++
-			if err = s.TakeOver(ctx, owner(attempt), fmt.Sprint(attempt), "user", false); err == nil {
+			if err = s.TakeOver(ctx, checkpoint.Takeover{Owner: owner(attempt), Attempt: fmt.Sprint(attempt), CommitUser: "user"}); err == nil {
 				return
 			}
 		}
@@ -335,7 +335,7 @@ func TestOneOwnerAmongMany(t *testing.T) {
 			if stores[p] == nil || rapid.IntRange(0, 3).Draw(r, "take over") == 0 {
 				stores[p] = open(t, local.New(), dir, rapid.IntRange(1, 3).Draw(r, "retain"))
 				attempt++
-				must(t, stores[p].TakeOver(ctx, owner(p), fmt.Sprint(attempt), "user", false))
+				must(t, stores[p].TakeOver(ctx, checkpoint.Takeover{Owner: owner(p), Attempt: fmt.Sprint(attempt), CommitUser: "user"}))
 				want = append(want, fmt.Sprint("T", attempt))
 				holder = p
 				continue
