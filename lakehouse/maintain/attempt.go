@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"leat/internal/fileio"
 	"leat/lakehouse/spec"
@@ -199,6 +200,31 @@ func (r *references) addManifest(ctx context.Context, name string) error {
 		r.name(f.FileName)
 		for _, e := range f.ExtraFiles {
 			r.name(e)
+		}
+	}
+	return nil
+}
+
+// staleAfter is the age from which on a temporary snapshot, hint or schema file
+// is nobody's: one is there for the milliseconds of a write.
+const staleAfter = time.Minute
+
+// RemoveStaleTemps removes the temporary files that killed processes left beside
+// snapshots, hints and schemas, which carry no attempt in their names. now is the
+// time to tell their age by.
+func RemoveStaleTemps(ctx context.Context, fs fileio.FS, path string, now time.Time) error {
+	for _, dir := range []string{spec.SnapshotDir, spec.SchemaDir} {
+		infos, err := fs.List(ctx, fs.Join(path, dir))
+		if err != nil {
+			return fmt.Errorf("looking for temporary files: %w", err)
+		}
+		for _, i := range infos {
+			if i.IsDir || !strings.HasPrefix(i.Name, ".") || !strings.HasSuffix(i.Name, ".tmp") || now.Sub(i.ModTime) < staleAfter {
+				continue
+			}
+			if err := fs.Remove(ctx, i.Path); err != nil {
+				return fmt.Errorf("removing temporary files: %w", err)
+			}
 		}
 	}
 	return nil

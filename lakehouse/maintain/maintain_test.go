@@ -523,3 +523,44 @@ func TestExpiredIsPlainData(t *testing.T) {
 		t.Errorf("%s, %v", b, err)
 	}
 }
+
+func TestRemoveStaleTemps(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := history(t, 3, 3, false)
+	for _, n := range []string{"snapshot/.snapshot-4.x.tmp", "snapshot/.LATEST.x.tmp", "schema/.schema-1.x.tmp", "snapshot/strange.tmp"} {
+		if err := f.fs.Replace(ctx, tablePath+"/"+n, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := f.fs.Stat(ctx, tablePath+"/snapshot/.LATEST.x.tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func() (out []string) {
+		for _, dir := range []string{"schema", "snapshot"} {
+			infos, err := f.fs.List(ctx, tablePath+"/"+dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range infos {
+				out = append(out, i.Name)
+			}
+		}
+		return out
+	}
+	before := names()
+	if err := RemoveStaleTemps(ctx, f.fs, tablePath, made.ModTime.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, names()); d != "" {
+		t.Errorf("files that may be in use went:\n%s", d)
+	}
+	if err := RemoveStaleTemps(ctx, f.fs, tablePath, made.ModTime.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	want := slices.DeleteFunc(before, func(n string) bool { return strings.HasPrefix(n, ".") })
+	if d := cmp.Diff(want, names()); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
