@@ -34,7 +34,9 @@ type scan struct {
 	port   int
 }
 
-func newBuilder(s *Session) *builder { return &builder{s: s, sinks: map[*table]int{}, groups: map[string]int{}} }
+func newBuilder(s *Session) *builder {
+	return &builder{s: s, sinks: map[*table]int{}, groups: map[string]int{}}
+}
 
 func (b *builder) insert(ctx context.Context, v *sqlfront.Insert) {
 	if v.Overwrite {
