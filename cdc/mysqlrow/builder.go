@@ -1,9 +1,7 @@
 package mysqlrow
 
 import (
-	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -27,7 +25,7 @@ type Builder struct {
 func NewBuilder(p *Plan, rows int) *Builder {
 	b := &Builder{plan: p, vecs: make([]vec, len(p.cells)), room: max(rows, 1), sizes: make([]int, len(p.cells))}
 	for i := range p.cells {
-		b.vecs[i] = newVec(p.cells[i].store, p.cells[i].zone)
+		b.vecs[i] = newVec(p.cells[i].store, p.cells[i].elem, p.cells[i].zone)
 		b.sizes[i] = 16 * b.room
 	}
 	return b
@@ -263,37 +261,12 @@ func (b *Builder) Finish(schema *columnar.Schema) (*columnar.Batch, error) {
 	}
 	cols := make([]arrow.Array, len(b.vecs))
 	for i := range b.vecs {
-		b.sizes[i] = len(b.vecs[i].data) + len(b.vecs[i].data)/8 + 64
+		size := b.vecs[i].textBytes()
+		b.sizes[i] = size + size/8 + 64
 		cols[i] = b.vecs[i].finish(b.plan.targets[i].Type, b.rows)
 	}
 	batch := columnar.NewBatch(schema, b.kinds, cols, b.rows)
 	b.room = max(b.rows, 1)
 	b.rows, b.kinds, b.ready = 0, nil, false
 	return batch, nil
-}
-
-// appendKey appends the canonical form of row i: whether it is NULL, then its value.
-func (v *vec) appendKey(dst []byte, i int) []byte {
-	if _, isNull := slices.BinarySearch(v.nulls, int32(i)); isNull {
-		return append(dst, 0)
-	}
-	dst = append(dst, 1)
-	switch v.store {
-	case storeBool, store8:
-		return append(dst, byte(v.i8[i]))
-	case store16:
-		return binary.LittleEndian.AppendUint16(dst, uint16(v.i16[i]))
-	case store32:
-		return binary.LittleEndian.AppendUint32(dst, uint32(v.i32[i]))
-	case store64:
-		return binary.LittleEndian.AppendUint64(dst, uint64(v.i64[i]))
-	case storeF32, storeF64:
-		return v.appendFloatKey(dst, i)
-	case storeDec:
-		dst = binary.LittleEndian.AppendUint64(dst, v.dec[i].LowBits())
-		return binary.LittleEndian.AppendUint64(dst, uint64(v.dec[i].HighBits()))
-	default:
-		text := v.data[v.ends[i]:v.ends[i+1]]
-		return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
-	}
 }

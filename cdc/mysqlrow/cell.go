@@ -2,7 +2,6 @@ package mysqlrow
 
 import (
 	"math/bits"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -34,9 +33,19 @@ type cell struct {
 	scale      int
 	mul1, mul2 uint64
 
-	// pad is the length of a BINARY(n) source, to which values are filled with zeros.
-	pad    int
-	latin1 bool
+	// pad is the length of a BINARY(n) source, to which values are filled with
+	// zeros, and the size of a BIT value.
+	pad int
+	// reversed turns the bytes of BIT around.
+	reversed bool
+	// charset decodes text; nil for UTF-8.
+	charset *charset
+	// elem is the store of list elements.
+	elem store
+	// spaced keeps the blanks of JSON.
+	spaced bool
+	// digits are the fraction digits of a time that becomes text.
+	digits int
 
 	// unit is microseconds per unit of the target; step is the units that its
 	// precision cannot tell apart (10^k, 1 for none).
@@ -47,8 +56,14 @@ type cell struct {
 
 func newCell(c Column, target int, t columnar.DataType, opt Options) cell {
 	e := cell{
-		name: c.Name, target: target, store: storeOf(t), notNull: !t.Nullable,
-		zone: opt.ServerZone, zero: opt.ZeroDate, mul1: 1, mul2: 1,
+		name: c.Name, target: target, store: storeOf(t), notNull: !t.Nullable, zone: opt.ServerZone,
+		zero: opt.ZeroDate, mul1: 1, mul2: 1, digits: c.FractionDigits, charset: charsetOf(c.Charset),
+	}
+	if e.store == storeList {
+		e.elem = storeOf(*t.Elem)
+	}
+	if e.zero == ZeroDateText && e.store != storeBytes {
+		e.zero = ZeroDateNull
 	}
 	if e.zero == ZeroDateNull && (!c.Nullable || e.notNull) {
 		e.zero = ZeroDateEpoch
@@ -58,30 +73,51 @@ func newCell(c Column, target int, t columnar.DataType, opt Options) cell {
 		e.unsigned64 = c.Unsigned() && c.intBytes() == 8
 		e.putInt, e.text = intSink(t, e.unsigned64), textInt
 		e.setScale(0, t)
+	case famYear:
+		e.putInt, e.text = intSink(t, false), textInt
+		e.setScale(0, t)
 	case famDecimal:
 		e.text = textDecimal
 		e.setScale(c.Scale, t)
 	case famFloat:
 		e.text = textFloat
-	case famText:
-		e.text, e.latin1 = textText, c.Charset == "latin1"
+	case famText, famEnum:
+		e.text = textText
+	case famSet:
+		e.text = textSet
 	case famBytes:
 		e.text = textBytes
 		if c.DataType == "binary" {
 			e.pad = int(c.Length)
 		}
-	case famDate:
-		e.text = textDate
-	case famDatetime:
-		e.text = textDatetime
-		e.setUnit(t)
-	case famTimestamp:
-		e.text = textTimestamp
-		e.wallClock = t.Kind == columnar.Timestamp
-		e.setUnit(t)
+	case famBit:
+		e.text, e.pad, e.reversed = textBit, c.bitBytes(), opt.BitsLittleEndian
+	case famJSON:
+		e.text, e.spaced = textJSON, opt.SpacedJSON
+	case famGeometry:
+		e.text = textGeometry
+	case famVector:
+		e.text = textVector
+	case famDate, famDatetime, famTimestamp, famTime:
+		e.setTime(c, t)
 	case famNone: // refused by CheckDeclared
 	}
 	return e
+}
+
+// setTime prepares the way of dates and times.
+func (c *cell) setTime(col Column, t columnar.DataType) {
+	switch col.family() {
+	case famDate:
+		c.text = textDate
+	case famTime:
+		c.text = textTime
+	case famTimestamp:
+		c.text, c.wallClock = textTimestamp, t.Kind == columnar.Timestamp
+	default:
+		c.text = textDatetime
+	}
+	c.setUnit(t)
 }
 
 // setScale prepares the way from a scale of the source to that of a DECIMAL target.
@@ -98,6 +134,10 @@ func (c *cell) setScale(scale int, t columnar.DataType) {
 // setUnit prepares the way from microseconds to a TIMESTAMP target.
 func (c *cell) setUnit(t columnar.DataType) {
 	c.unit, c.step = 1, int64(pow10[max(0, 6-t.Precision)])
+	if t.Kind == columnar.Time {
+		c.step = int64(pow10[max(0, 3-t.Precision)])
+		return
+	}
 	if t.Precision <= 3 {
 		c.unit, c.step = 1000, int64(pow10[3-t.Precision])
 	}
@@ -111,109 +151,6 @@ var pow10 = func() (p [20]uint64) {
 	}
 	return p
 }()
-
-func intSink(t columnar.DataType, unsigned64 bool) func(*cell, *vec, int64) status {
-	switch t.Kind {
-	case columnar.Boolean:
-		return putBool
-	case columnar.TinyInt:
-		return putInt8
-	case columnar.SmallInt:
-		return putInt16
-	case columnar.Int:
-		return putInt32
-	case columnar.BigInt:
-		return putInt64
-	case columnar.Float:
-		return putIntFloat32
-	case columnar.Double:
-		return putIntFloat64
-	case columnar.Decimal:
-		if unsigned64 {
-			return putUintDecimal
-		}
-		return putIntDecimal
-	default:
-		if unsigned64 {
-			return putUintText
-		}
-		return putIntText
-	}
-}
-
-// putBool takes 1 alone as true, as MySQL connectors do for TINYINT(1).
-func putBool(_ *cell, v *vec, x int64) status {
-	var b int8
-	switch x {
-	case 0:
-	case 1:
-		b = 1
-	default:
-		v.seen.OddBooleans++
-	}
-	v.i8 = append(v.i8, b)
-	return okay
-}
-
-func putInt8(_ *cell, v *vec, x int64) status {
-	if int64(int8(x)) != x {
-		return outOfRange
-	}
-	v.i8 = append(v.i8, int8(x))
-	return okay
-}
-
-func putInt16(_ *cell, v *vec, x int64) status {
-	if int64(int16(x)) != x {
-		return outOfRange
-	}
-	v.i16 = append(v.i16, int16(x))
-	return okay
-}
-
-func putInt32(_ *cell, v *vec, x int64) status {
-	if int64(int32(x)) != x {
-		return outOfRange
-	}
-	v.i32 = append(v.i32, int32(x))
-	return okay
-}
-
-func putInt64(_ *cell, v *vec, x int64) status {
-	v.i64 = append(v.i64, x)
-	return okay
-}
-
-func putIntFloat32(_ *cell, v *vec, x int64) status {
-	v.f32 = append(v.f32, float32(x))
-	return okay
-}
-
-func putIntFloat64(_ *cell, v *vec, x int64) status {
-	v.f64 = append(v.f64, float64(x))
-	return okay
-}
-
-func putIntDecimal(c *cell, v *vec, x int64) status {
-	if x < 0 {
-		return c.putDigits(v, true, u128{lo: -uint64(x)})
-	}
-	return c.putDigits(v, false, u128{lo: uint64(x)})
-}
-
-func putUintDecimal(c *cell, v *vec, x int64) status {
-	return c.putDigits(v, false, u128{lo: uint64(x)})
-}
-
-func putIntText(_ *cell, v *vec, x int64) status {
-	v.data = strconv.AppendInt(v.data, x, 10)
-	return v.endText()
-}
-
-func putUintText(_ *cell, v *vec, x int64) status {
-	v.data = strconv.AppendUint(v.data, uint64(x), 10)
-	return v.endText()
-}
 
 // u128 is an unsigned number of 128 bits.
 type u128 struct{ hi, lo uint64 }
@@ -242,25 +179,32 @@ func (c *cell) putDigits(v *vec, neg bool, n u128) status {
 }
 
 // putDigitText stores a decimal as text from its digits, of which the last
-// scale ones are the fraction. Zeros in front are dropped, the fraction keeps all.
+// scale ones are the fraction.
 func (c *cell) putDigitText(v *vec, neg bool, digits []byte) status {
-	whole := len(digits) - c.scale
+	v.data = appendDecimal(v.data, neg, digits, c.scale)
+	return v.endText()
+}
+
+// appendDecimal writes a decimal from its digits, of which the last scale ones
+// are the fraction. Zeros in front are dropped, the fraction keeps all.
+func appendDecimal(dst []byte, neg bool, digits []byte, scale int) []byte {
+	whole := len(digits) - scale
 	lead := 0
 	for lead < whole-1 && digits[lead] == '0' {
 		lead++
 	}
 	if neg && !allZero(digits) {
-		v.data = append(v.data, '-')
+		dst = append(dst, '-')
 	}
 	if whole <= 0 {
-		v.data = append(v.data, '0')
+		dst = append(dst, '0')
 	}
-	v.data = append(v.data, digits[lead:max(whole, 0)]...)
-	if c.scale > 0 {
-		v.data = append(v.data, '.')
-		v.data = append(v.data, digits[max(whole, 0):]...)
+	dst = append(dst, digits[lead:max(whole, 0)]...)
+	if scale > 0 {
+		dst = append(dst, '.')
+		dst = append(dst, digits[max(whole, 0):]...)
 	}
-	return v.endText()
+	return dst
 }
 
 func allZero(digits []byte) bool {
@@ -288,16 +232,24 @@ func (c *cell) putFloat(v *vec, x float64) status {
 
 // putText stores text in the character set of its column.
 func (c *cell) putText(v *vec, b []byte) status {
+	c.appendText(v, b)
+	return v.endText()
+}
+
+// appendText appends text in the character set of its column, without an end.
+func (c *cell) appendText(v *vec, b []byte) {
 	switch {
-	case c.latin1:
-		v.data = appendLatin1(v.data, b)
+	case c.charset != nil:
+		var valid bool
+		if v.data, valid = c.charset.decode(c.charset, v.data, b); !valid {
+			v.seen.InvalidText++
+		}
 	case utf8.Valid(b):
 		v.data = append(v.data, b...)
 	default:
 		v.seen.InvalidText++
 		v.data = appendRepaired(v.data, b)
 	}
-	return v.endText()
 }
 
 // putBytes stores bytes; those of BINARY(n) are filled up with zeros, which the binlog leaves out.
@@ -316,84 +268,4 @@ func (c *cell) putNull(v *vec, row int) status {
 	}
 	v.null(row)
 	return okay
-}
-
-// putZeroDate stores what the policy makes of a date that does not exist.
-func (c *cell) putZeroDate(v *vec) status {
-	v.seen.ZeroDates++
-	switch c.zero {
-	case ZeroDateError:
-		return noSuchDate
-	case ZeroDateNull:
-		v.null(len(v.i32) + len(v.i64)) // one of them is in use
-	case ZeroDateEpoch:
-		if c.store == store32 {
-			v.i32 = append(v.i32, 0)
-		} else {
-			v.i64 = append(v.i64, 0)
-		}
-	}
-	return okay
-}
-
-// putDate stores a DATE.
-func (c *cell) putDate(v *vec, year, month, day int) status {
-	d, exists := civilDays(year, month, day)
-	if !exists {
-		return c.putZeroDate(v)
-	}
-	v.i32 = append(v.i32, d)
-	return okay
-}
-
-// clock is a time of the day.
-type clock struct{ hour, minute, second, micro int }
-
-// putDatetime stores a DATETIME.
-func (c *cell) putDatetime(v *vec, year, month, day int, at clock) status {
-	if at.hour > 23 || at.minute > 59 || at.second > 59 || at.micro >= microsPerSecond {
-		return badValue
-	}
-	d, exists := civilDays(year, month, day)
-	if !exists {
-		return c.putZeroDate(v)
-	}
-	s := int64(at.hour*3600 + at.minute*60 + at.second)
-	return c.putMicros(v, int64(d)*microsPerDay+s*microsPerSecond+int64(at.micro))
-}
-
-// putTimestamp stores a TIMESTAMP, given in UTC; second 0 is its zero date.
-func (c *cell) putTimestamp(v *vec, sec int64, micro int) status {
-	if sec == 0 {
-		return c.putZeroDate(v)
-	}
-	if micro >= microsPerSecond {
-		return badValue
-	}
-	if c.wallClock {
-		sec += v.zone.at(sec)
-	}
-	return c.putMicros(v, sec*microsPerSecond+int64(micro))
-}
-
-// putMicros stores microseconds since the epoch in the unit and precision of
-// the target; what these cannot hold is cut.
-func (c *cell) putMicros(v *vec, us int64) status {
-	x := floorDiv(us, c.unit)
-	if c.step > 1 {
-		x = floorDiv(x, c.step) * c.step
-	}
-	v.i64 = append(v.i64, x)
-	return okay
-}
-
-func floorDiv(a, b int64) int64 {
-	if b == 1 {
-		return a
-	}
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

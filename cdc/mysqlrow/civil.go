@@ -23,6 +23,21 @@ func civilDays(y, m, d int) (int32, bool) {
 	return int32(365*y + y/4 - y/100 + y/400 + (153*(m-3)+2)/5 + d - 1 - 719468), true
 }
 
+// civilDate gives the date of a day counted from 1970-01-01.
+func civilDate(days int32) (y, m, d int) {
+	n := int(days) + 719468
+	era := floorDiv(int64(n), 146_097)
+	doe := n - int(era)*146_097
+	yoe := (doe - doe/1460 + doe/36_524 - doe/146_096) / 365
+	doy := doe - (365*yoe + yoe/4 - yoe/100)
+	mp := (5*doy + 2) / 153
+	y, m, d = yoe+int(era)*400, mp+3, doy-(153*mp+2)/5+1
+	if m > 12 {
+		y, m = y+1, m-12
+	}
+	return y, m, d
+}
+
 func daysIn(y, m int) int {
 	switch m {
 	case 2:

@@ -11,7 +11,8 @@ type Column struct {
 	ColumnType string
 	// Length is character_maximum_length: characters of text, bytes of binary types.
 	Length int64
-	// Precision and Scale are those of DECIMAL; FractionDigits is datetime_precision.
+	// Precision and Scale are those of DECIMAL, and Precision counts the bits of
+	// BIT; FractionDigits is datetime_precision.
 	Precision      int
 	Scale          int
 	FractionDigits int
@@ -44,6 +45,14 @@ const (
 	famDate
 	famDatetime
 	famTimestamp
+	famBit
+	famYear
+	famTime
+	famEnum
+	famSet
+	famJSON
+	famGeometry
+	famVector
 )
 
 func (c Column) family() family {
@@ -64,6 +73,23 @@ func (c Column) family() family {
 		return famDatetime
 	case "timestamp":
 		return famTimestamp
+	case "bit":
+		return famBit
+	case "year":
+		return famYear
+	case "time":
+		return famTime
+	case "enum":
+		return famEnum
+	case "set":
+		return famSet
+	case "json":
+		return famJSON
+	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+		"geomcollection", "geometrycollection":
+		return famGeometry
+	case "vector":
+		return famVector
 	default:
 		return famNone
 	}
@@ -104,8 +130,64 @@ func (c Column) sqlType() string {
 		t = c.DataType
 	}
 	t = strings.ToUpper(t)
-	if c.family() == famText && !knownCharset(c.Charset) {
-		t += " CHARACTER SET " + c.Charset
+	switch c.family() {
+	case famText, famEnum, famSet:
+		if !knownCharset(c.Charset) {
+			t += " CHARACTER SET " + c.Charset
+		}
+	default:
 	}
 	return t
+}
+
+// bitBytes is the size of a BIT value.
+func (c Column) bitBytes() int { return (max(c.Precision, 1) + 7) / 8 }
+
+// labels gives the labels of ENUM and SET as COLUMN_TYPE lists them: quoted, a
+// quote doubled, and backslash, newline, return and NUL escaped. The server
+// prints characters beyond U+FFFF there as '?'.
+func (c Column) labels() []string {
+	_, list, _ := strings.Cut(c.ColumnType, "(")
+	var out []string
+	for {
+		_, rest, found := strings.Cut(list, "'")
+		if !found {
+			return out
+		}
+		var label []byte
+		label, list = unquote(rest)
+		out = append(out, string(label))
+	}
+}
+
+// unquote reads a label behind its opening quote; rest follows the closing one.
+func unquote(s string) (label []byte, rest string) {
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\'' && strings.HasPrefix(s[i+1:], "'"):
+			i++
+			label = append(label, '\'')
+		case s[i] == '\'':
+			return label, s[i+1:]
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			label = append(label, unescape(s[i]))
+		default:
+			label = append(label, s[i])
+		}
+	}
+	return label, ""
+}
+
+func unescape(c byte) byte {
+	switch c {
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case '0':
+		return 0
+	default:
+		return c
+	}
 }

@@ -36,11 +36,9 @@ func col(name, columnType string) Column {
 	if _, rest, found := strings.Cut(columnType, "("); found {
 		inner, _, _ := strings.Cut(rest, ")")
 		for a := range strings.SplitSeq(inner, ",") {
-			n, err := strconv.Atoi(a)
-			if err != nil {
-				panic(err)
+			if n, err := strconv.Atoi(a); err == nil { // labels are no numbers
+				args = append(args, n)
 			}
-			args = append(args, n)
 		}
 	}
 	arg := func(i int) int {
@@ -52,8 +50,14 @@ func col(name, columnType string) Column {
 	switch c.family() {
 	case famDecimal:
 		c.Precision, c.Scale = arg(0), arg(1)
-	case famDatetime, famTimestamp:
+	case famDatetime, famTimestamp, famTime:
 		c.FractionDigits = arg(0)
+	case famBit:
+		c.Precision = max(1, arg(0))
+	case famEnum, famSet:
+		c.Charset = "utf8mb4"
+	case famVector:
+		c.Length = int64(4 * arg(0))
 	case famText:
 		c.Charset, c.Length = "utf8mb4", int64(arg(0))
 		if c.unbounded() {
@@ -64,7 +68,7 @@ func col(name, columnType string) Column {
 		if c.unbounded() {
 			c.Length = 65535
 		}
-	case famInt, famFloat, famDate, famNone:
+	default:
 	}
 	return c
 }
@@ -114,10 +118,16 @@ func wireType(c Column) (byte, uint16) {
 		return mysql.MYSQL_TYPE_JSON, 4
 	case "enum":
 		return mysql.MYSQL_TYPE_STRING, 0xF701
+	case "set":
+		return mysql.MYSQL_TYPE_STRING, uint16(0xF800 | (strings.Count(c.ColumnType, ",")+8)/8)
 	case "bit":
-		return mysql.MYSQL_TYPE_BIT, 0x0104
+		return mysql.MYSQL_TYPE_BIT, uint16(c.Precision/8<<8 | c.Precision%8)
 	case "time":
-		return mysql.MYSQL_TYPE_TIME2, 6
+		return mysql.MYSQL_TYPE_TIME2, uint16(c.FractionDigits)
+	case "point", "geometry":
+		return mysql.MYSQL_TYPE_GEOMETRY, 4
+	case "vector":
+		return mysql.MYSQL_TYPE_VECTOR, 4
 	case "year":
 		return mysql.MYSQL_TYPE_YEAR, 0
 	default:

@@ -22,6 +22,8 @@ const (
 	noSuchDate  status = -4 // a date that does not exist, under ZeroDateError
 	nullRefused status = -5 // NULL in a NOT NULL column
 	tooMuchText status = -6 // more than 2 GiB in one column of a batch
+	noTimeOfDay status = -7 // a TIME that the lake's TIME does not hold
+	noSuchLabel status = -8 // an ENUM or SET value beyond the known labels
 )
 
 var statusText = map[status]string{
@@ -38,6 +40,14 @@ func (p *Plan) cellError(column string, st status) error {
 			Msg:  fmt.Sprintf("column '%s' holds a date that does not exist", column),
 			Hint: "set 'leat.zero-date' = 'null', or correct the value at the source",
 		}
+	case noTimeOfDay:
+		return &diag.Error{
+			Domain: diag.User, Code: diag.CodeRuntimeValue, Table: p.opt.Table,
+			Msg:  fmt.Sprintf("column '%s' holds a TIME that is negative or longer than a day", column),
+			Hint: fmt.Sprintf("declare `%s` as STRING", column),
+		}
+	case noSuchLabel:
+		return p.changed("column '%s' holds a label that the source did not have when its columns were read", column)
 	case nullRefused:
 		return &diag.Error{
 			Domain: diag.User, Code: diag.CodeNullability, Table: p.opt.Table,

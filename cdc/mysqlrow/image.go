@@ -211,3 +211,82 @@ func readOldTimestamp(s *step, v *vec, b []byte) int {
 	}
 	return take(4, s.cell.putTimestamp(v, int64(binary.LittleEndian.Uint32(b)), 0))
 }
+
+// readTime reads the packed form: hours, minutes and seconds in 10, 6 and 6 bits,
+// then the fraction, all as one number whose sign is that of the span.
+func readTime(s *step, v *vec, b []byte) int {
+	if len(b) < s.size {
+		return int(truncated)
+	}
+	var x int64
+	for _, d := range b[:s.size] {
+		x = x<<8 | int64(d)
+	}
+	x -= 1 << (8*s.size - 1)
+	neg := x < 0
+	if neg {
+		x = -x
+	}
+	fraction := s.size - 3
+	at := clock{micro: int(x & (1<<(8*fraction) - 1) * int64(pow10[6-2*fraction]))}
+	x >>= 8 * fraction
+	at.hour, at.minute, at.second = int(x>>12&1023), int(x>>6&63), int(x&63)
+	return take(s.size, s.cell.putTime(v, neg, at))
+}
+
+// readOldTime reads the form of tables made before MySQL 5.6.4: the number hhmmss.
+func readOldTime(s *step, v *vec, b []byte) int {
+	if len(b) < 3 {
+		return int(truncated)
+	}
+	x := int(integer(b, 3, false))
+	neg := x < 0
+	if neg {
+		x = -x
+	}
+	return take(3, s.cell.putTime(v, neg, clock{hour: x / 10_000, minute: x / 100 % 100, second: x % 100}))
+}
+
+// readYear reads the years from 1900 on; 0 is the year 0000.
+func readYear(s *step, v *vec, b []byte) int {
+	if len(b) < 1 {
+		return int(truncated)
+	}
+	x := int64(b[0])
+	if x != 0 {
+		x += 1900
+	}
+	return take(1, s.cell.putInt(s.cell, v, x))
+}
+
+// readBit reads big-endian bytes.
+func readBit(s *step, v *vec, b []byte) int {
+	if len(b) < s.size {
+		return int(truncated)
+	}
+	return take(s.size, s.cell.putBit(v, b[:s.size]))
+}
+
+func readJSON(s *step, v *vec, b []byte) int {
+	value, n := s.variable(b)
+	if n < 0 {
+		return n
+	}
+	return take(n, s.cell.putJSON(v, value))
+}
+
+func readGeometry(s *step, v *vec, b []byte) int {
+	value, n := s.variable(b)
+	if n < 0 {
+		return n
+	}
+	return take(n, s.cell.putGeometry(v, value))
+}
+
+func readVector(s *step, v *vec, b []byte) int {
+	value, n := s.variable(b)
+	if n < 0 {
+		return n
+	}
+	return take(n, s.cell.putVector(v, value))
+}

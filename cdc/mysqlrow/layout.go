@@ -28,7 +28,8 @@ type step struct {
 	unsigned     bool
 	digits       int // fraction digits of a time
 	decimal      decimalForm
-	cell         *cell // nil for a column that nobody wants
+	labels       []string // of ENUM and SET
+	cell         *cell    // nil for a column that nobody wants
 }
 
 // Bind checks a table map against the source columns and gives the way to read
@@ -63,6 +64,7 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 		wanted[t.Column] = &p.cells[i]
 	}
 	unsigned := m.unsigned()
+	enums, sets := m.Enums, m.Sets
 	for i, c := range p.cols {
 		if len(m.Names) == len(p.cols) && !strings.EqualFold(string(m.Names[i]), c.Name) {
 			return nil, p.changed("column %d is '%s' instead of '%s'", i+1, m.Names[i], c.Name)
@@ -71,7 +73,12 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 		if err != nil {
 			return nil, err
 		}
-		if unsigned != nil && isNumeric(m.Types[i]) && c.family() != famNone && unsigned[i] != c.Unsigned() {
+		if inner, _ := innerType(m.Types[i], m.Meta[i]); inner == mysql.MYSQL_TYPE_ENUM {
+			s.labels, enums = takeLabels(c, enums)
+		} else if inner == mysql.MYSQL_TYPE_SET {
+			s.labels, sets = takeLabels(c, sets)
+		}
+		if unsigned != nil && isNumeric(m.Types[i]) && c.signed() && unsigned[i] != c.Unsigned() {
 			return nil, p.changed("column '%s' differs in UNSIGNED from %s", c.Name, c.sqlType())
 		}
 		s.cell = wanted[i]
@@ -86,6 +93,33 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 	return l, nil
 }
 
+// takeLabels gives the labels of a column: the next ones of the table map, or
+// those of the source column if the map has none.
+func takeLabels(c Column, rest [][][]byte) (labels []string, remaining [][][]byte) {
+	if len(rest) == 0 {
+		return c.labels(), nil
+	}
+	cs := charsetOf(c.Charset)
+	labels = make([]string, len(rest[0]))
+	for i, b := range rest[0] {
+		if cs != nil {
+			b, _ = cs.decode(cs, nil, b)
+		}
+		labels[i] = string(b)
+	}
+	return labels, rest[1:]
+}
+
+// signed reports the types that may be UNSIGNED.
+func (c Column) signed() bool {
+	switch c.family() {
+	case famInt, famDecimal, famFloat:
+		return true
+	default:
+		return false
+	}
+}
+
 // newStep compiles the reading of one column. One that is not used may have any known type.
 func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error) {
 	s := step{unsigned: c.Unsigned(), digits: int(meta)}
@@ -96,7 +130,8 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 	if !used {
 		return s, nil
 	}
-	if s.read = readerOf(c, wire, s.size); s.read == nil {
+	inner, length := innerType(wire, meta)
+	if s.read = readerOf(c, inner, s.size); s.read == nil {
 		return step{}, p.changed("column '%s' has the type %d, which is not that of %s", c.Name, wire, c.sqlType())
 	}
 	switch wire {
@@ -105,12 +140,12 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 			return step{}, p.changed("column '%s' is DECIMAL(%d,%d) instead of %s", c.Name, meta>>8, meta&0xFF, c.sqlType())
 		}
 		s.decimal, _ = newDecimalForm(c.Precision, c.Scale)
-	case mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_TIMESTAMP2:
+	case mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_TIMESTAMP2, mysql.MYSQL_TYPE_TIME2:
 		if int(meta) != c.FractionDigits {
 			return step{}, p.changed("column '%s' has %d fraction digits instead of %s", c.Name, meta, c.sqlType())
 		}
 	case mysql.MYSQL_TYPE_STRING:
-		if inner, length := stringMeta(meta); inner != mysql.MYSQL_TYPE_STRING || int64(length) > c.maxBytes() {
+		if inner == mysql.MYSQL_TYPE_STRING && int64(length) > c.maxBytes() {
 			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, length, c.sqlType())
 		}
 	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
@@ -122,55 +157,59 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 }
 
 // maxBytes is the largest size of a CHAR, VARCHAR or binary value.
-func (c Column) maxBytes() int64 {
-	switch c.Charset {
-	case "utf8mb4":
-		return c.Length * 4
-	case "utf8mb3", "utf8":
-		return c.Length * 3
-	default:
-		return c.Length
-	}
-}
+func (c Column) maxBytes() int64 { return c.Length * charWidth(c.Charset) }
 
 // readerOf gives the reader of a column's wire type, nil if the type is not the column's.
 func readerOf(c Column, wire byte, size int) reader {
-	switch c.family() {
-	case famInt:
-		if isInteger(wire) && size == c.intBytes() {
-			return readInt
-		}
-	case famDecimal:
-		if wire == mysql.MYSQL_TYPE_NEWDECIMAL {
-			return readDecimal
-		}
-	case famFloat:
-		if wire == mysql.MYSQL_TYPE_FLOAT && c.DataType == "float" || wire == mysql.MYSQL_TYPE_DOUBLE && c.DataType == "double" {
-			return readFloat
-		}
-	case famText, famBytes:
+	f := c.family()
+	switch wire {
+	case mysql.MYSQL_TYPE_TINY, mysql.MYSQL_TYPE_SHORT, mysql.MYSQL_TYPE_INT24, mysql.MYSQL_TYPE_LONG, mysql.MYSQL_TYPE_LONGLONG:
+		return only(f == famInt && size == c.intBytes(), readInt)
+	case mysql.MYSQL_TYPE_NEWDECIMAL:
+		return only(f == famDecimal, readDecimal)
+	case mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_DOUBLE:
+		return only(f == famFloat && (size == 4) == (c.DataType == "float"), readFloat)
+	case mysql.MYSQL_TYPE_STRING, mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING, mysql.MYSQL_TYPE_BLOB:
 		return stringReader(c, wire)
-	case famDate:
-		if wire == mysql.MYSQL_TYPE_DATE || wire == mysql.MYSQL_TYPE_NEWDATE {
-			return readDate
-		}
-	case famDatetime:
-		switch wire {
-		case mysql.MYSQL_TYPE_DATETIME2:
-			return readDatetime
-		case mysql.MYSQL_TYPE_DATETIME:
-			return readOldDatetime
-		}
-	case famTimestamp:
-		switch wire {
-		case mysql.MYSQL_TYPE_TIMESTAMP2:
-			return readTimestamp
-		case mysql.MYSQL_TYPE_TIMESTAMP:
-			return readOldTimestamp
-		}
-	case famNone:
+	case mysql.MYSQL_TYPE_DATE, mysql.MYSQL_TYPE_NEWDATE:
+		return only(f == famDate, readDate)
+	case mysql.MYSQL_TYPE_DATETIME2:
+		return only(f == famDatetime, readDatetime)
+	case mysql.MYSQL_TYPE_DATETIME:
+		return only(f == famDatetime, readOldDatetime)
+	case mysql.MYSQL_TYPE_TIMESTAMP2:
+		return only(f == famTimestamp, readTimestamp)
+	case mysql.MYSQL_TYPE_TIMESTAMP:
+		return only(f == famTimestamp, readOldTimestamp)
+	case mysql.MYSQL_TYPE_TIME2:
+		return only(f == famTime, readTime)
+	case mysql.MYSQL_TYPE_TIME:
+		return only(f == famTime, readOldTime)
+	case mysql.MYSQL_TYPE_YEAR:
+		return only(f == famYear, readYear)
+	case mysql.MYSQL_TYPE_BIT:
+		return only(f == famBit && size == c.bitBytes(), readBit)
+	case mysql.MYSQL_TYPE_ENUM:
+		return only(f == famEnum, readEnum)
+	case mysql.MYSQL_TYPE_SET:
+		return only(f == famSet, readSet)
+	case mysql.MYSQL_TYPE_JSON:
+		return only(f == famJSON, readJSON)
+	case mysql.MYSQL_TYPE_GEOMETRY:
+		return only(f == famGeometry, readGeometry)
+	case mysql.MYSQL_TYPE_VECTOR:
+		return only(f == famVector, readVector)
+	default:
+		return nil
 	}
-	return nil
+}
+
+// only gives r if it is the right one.
+func only(right bool, r reader) reader {
+	if !right {
+		return nil
+	}
+	return r
 }
 
 func stringReader(c Column, wire byte) reader {
@@ -179,18 +218,18 @@ func stringReader(c Column, wire byte) reader {
 	switch wire {
 	case mysql.MYSQL_TYPE_STRING:
 		good = fixed
-	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
-		good = !fixed && !c.unbounded()
 	case mysql.MYSQL_TYPE_BLOB:
 		good = c.unbounded()
+	default:
+		good = !fixed && !c.unbounded()
 	}
 	switch {
-	case !good:
-		return nil
-	case c.family() == famText:
+	case good && c.family() == famText:
 		return readText
-	default:
+	case good && c.family() == famBytes:
 		return readBytes
+	default:
+		return nil
 	}
 }
 

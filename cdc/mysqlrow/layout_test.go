@@ -46,7 +46,7 @@ func TestBindNamesTheDifference(t *testing.T) {
 		{"decimal", func(m *TableMap) { m.Meta[1] = 12<<8 | 2 }, "column 'price' is DECIMAL(12,2) instead of DECIMAL(10,2)"},
 		{"digits", func(m *TableMap) { m.Meta[2] = 6 }, "column 'at' has 6 fraction digits instead of DATETIME(3)"},
 		{"longer text", func(m *TableMap) { m.Meta[3] = 44 }, "column 'code' holds up to 44 bytes, more than VARCHAR(10)"},
-		{"enum", func(m *TableMap) { m.Meta[4] = 0xF701 }, "column 'flag' holds up to 1 bytes"},
+		{"enum", func(m *TableMap) { m.Meta[4] = 0xF701 }, "column 'flag' has the type 254, which is not that of CHAR(2)"},
 		{"unknown type", func(m *TableMap) { m.Types[5] = 140 }, "column 'extra' has the unknown type 140"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

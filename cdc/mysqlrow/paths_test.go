@@ -199,7 +199,7 @@ func FuzzAppendImage(f *testing.F) {
 		col("f", "decimal(38,10)"), col("g", "decimal(65,30)"), col("h", "decimal(9,9)"), col("i", "float"), col("j", "double"),
 		col("k", "char(5)"), col("l", "varchar(300)"), col("m", "tinytext"), col("n", "mediumblob"), col("o", "longblob"),
 		col("p", "binary(9)"), col("q", "date"), col("r", "datetime(6)"), col("s", "datetime(2)"), col("t", "timestamp(4)"),
-		col("u", "json"), col("v", "bit"), col("w", "enum"), col("x", "timestamp"), col("y", "varchar(9)").charset("latin1"),
+		col("u", "json"), col("v", "bit(12)"), col("w", "enum('x','y')"), col("x", "timestamp"), col("y", "varchar(9)").charset("latin1"),
 	}
 	var targets []Target
 	for i, c := range cols {

@@ -29,6 +29,9 @@ const (
 	ZeroDateEpoch
 	// ZeroDateError refuses the row.
 	ZeroDateError
+	// ZeroDateText keeps the digits of the server where the target is text, and
+	// is ZeroDateNull elsewhere.
+	ZeroDateText
 )
 
 // Options are the settings of a Plan.
@@ -39,6 +42,12 @@ type Options struct {
 	// TIMESTAMP; it has no effect on TIMESTAMP_LTZ. Nil means UTC.
 	ServerZone *time.Location
 	ZeroDate   ZeroDate
+	// BitsLittleEndian turns the bytes of BIT(n) around, as Flink's connector
+	// does; without it they stand as the server shows them.
+	BitsLittleEndian bool
+	// SpacedJSON keeps a blank behind the ':' and ',' of JSON, as the server
+	// prints it; without it there is none.
+	SpacedJSON bool
 	// Key holds the source columns of the primary key, for SameKey and for the
 	// split of updates in AppendRows. Empty: no update changes a key.
 	Key []int

@@ -2,6 +2,7 @@ package mysqlrow
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
@@ -19,38 +20,48 @@ type TableMap struct {
 	Signedness []byte
 	// Names are the column names under binlog_row_metadata=FULL, else empty.
 	Names [][]byte
+	// Enums and Sets are the labels of the ENUM and of the SET columns in order,
+	// in the character set of each, under binlog_row_metadata=FULL, else empty.
+	Enums, Sets [][][]byte
 }
 
 // TableMapOf takes the columns out of an event, without a copy.
 func TableMapOf(e *replication.TableMapEvent) TableMap {
-	return TableMap{Types: e.ColumnType, Meta: e.ColumnMeta, Signedness: e.SignednessBitmap, Names: e.ColumnName}
+	return TableMap{
+		Types: e.ColumnType, Meta: e.ColumnMeta, Signedness: e.SignednessBitmap, Names: e.ColumnName,
+		Enums: e.EnumStrValue, Sets: e.SetStrValue,
+	}
 }
 
 func (m TableMap) equal(o TableMap) bool {
 	if !bytes.Equal(m.Types, o.Types) || !bytes.Equal(m.Signedness, o.Signedness) ||
-		len(m.Meta) != len(o.Meta) || len(m.Names) != len(o.Names) {
+		!slices.Equal(m.Meta, o.Meta) {
 		return false
 	}
-	for i, x := range m.Meta {
-		if x != o.Meta[i] {
-			return false
-		}
-	}
-	for i, n := range m.Names {
-		if !bytes.Equal(n, o.Names[i]) {
-			return false
-		}
-	}
-	return true
+	return equalTexts(m.Names, o.Names) && slices.EqualFunc(m.Enums, o.Enums, equalTexts) && slices.EqualFunc(m.Sets, o.Sets, equalTexts)
 }
+
+func equalTexts(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
 
 func (m TableMap) clone() TableMap {
 	c := TableMap{Types: bytes.Clone(m.Types), Signedness: bytes.Clone(m.Signedness)}
 	c.Meta = append(c.Meta, m.Meta...)
-	for _, n := range m.Names {
-		c.Names = append(c.Names, bytes.Clone(n))
+	c.Names = cloneTexts(m.Names)
+	for _, labels := range m.Enums {
+		c.Enums = append(c.Enums, cloneTexts(labels))
+	}
+	for _, labels := range m.Sets {
+		c.Sets = append(c.Sets, cloneTexts(labels))
 	}
 	return c
+}
+
+func cloneTexts(texts [][]byte) [][]byte {
+	out := make([][]byte, len(texts))
+	for i, b := range texts {
+		out[i] = bytes.Clone(b)
+	}
+	return out
 }
 
 // isNumeric reports the wire types that have a bit in Signedness.
@@ -103,6 +114,14 @@ func stringMeta(meta uint16) (wire byte, length int) {
 		return hi | 0x30, lo | int(hi&0x30^0x30)<<4
 	}
 	return hi, lo
+}
+
+// innerType is the type of a column and, for STRING, the largest length of its values.
+func innerType(wire byte, meta uint16) (inner byte, length int) {
+	if wire == mysql.MYSQL_TYPE_STRING {
+		return stringMeta(meta)
+	}
+	return wire, 0
 }
 
 // wireForm says how many bytes a value takes: size bytes, or a length of prefix

@@ -1,6 +1,7 @@
 package mysqlrow
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -151,6 +152,69 @@ func textText(c *cell, v *vec, f []byte) status { return c.putText(v, f) }
 
 func textBytes(c *cell, v *vec, f []byte) status { return c.putBytes(v, f) }
 
+func textBit(c *cell, v *vec, f []byte) status { return c.putBit(v, f) }
+
+func textGeometry(c *cell, v *vec, f []byte) status { return c.putGeometry(v, f) }
+
+func textVector(c *cell, v *vec, f []byte) status { return c.putVector(v, f) }
+
+// textJSON takes the text of the server, which has a blank behind ':' and ','.
+func textJSON(c *cell, v *vec, f []byte) status {
+	if c.spaced {
+		v.data = append(v.data, f...)
+	} else {
+		v.data = appendCompactJSON(v.data, f)
+	}
+	return v.endText()
+}
+
+// textTime reads [-]hh:mm:ss with up to six fraction digits; hours may have three.
+func textTime(c *cell, v *vec, f []byte) status {
+	neg := len(f) > 0 && f[0] == '-'
+	if neg {
+		f = f[1:]
+	}
+	var at clock
+	if i := bytes.IndexByte(f, ':'); i == 3 {
+		if f[0] < '0' || f[0] > '9' {
+			return badValue
+		}
+		at.hour = int(f[0]-'0') * 100
+		f = f[1:]
+	}
+	const fixed = len("15:04:05")
+	if len(f) < fixed || len(f) > fixed+7 || len(f) == fixed+1 || f[2] != ':' || f[5] != ':' {
+		return badValue
+	}
+	hour, minute, second := twoDigits(f), twoDigits(f[3:]), twoDigits(f[6:])
+	if hour|minute|second < 0 {
+		return badValue
+	}
+	at.hour, at.minute, at.second = at.hour+hour, minute, second
+	var good bool
+	if at.micro, good = parseFraction(f[fixed:]); !good {
+		return badValue
+	}
+	return c.putTime(v, neg, at)
+}
+
+// parseFraction reads a point and up to six digits as microseconds, or nothing as none.
+func parseFraction(f []byte) (micro int, good bool) {
+	if len(f) == 0 {
+		return 0, true
+	}
+	if f[0] != '.' || len(f) == 1 || len(f) > 7 {
+		return 0, false
+	}
+	for _, ch := range f[1:] {
+		if ch < '0' || ch > '9' {
+			return 0, false
+		}
+		micro = micro*10 + int(ch-'0')
+	}
+	return micro * int(pow10[7-len(f)]), true
+}
+
 func textDate(c *cell, v *vec, f []byte) status {
 	if len(f) != len("2006-01-02") {
 		return badValue
@@ -203,17 +267,8 @@ func parseDatetime(f []byte) (year, month, day int, at clock, good bool) {
 	if len(f) == fixed || !good {
 		return year, month, day, at, good
 	}
-	if f[fixed] != '.' || len(f) == fixed+1 {
-		return 0, 0, 0, clock{}, false
-	}
-	for _, ch := range f[fixed+1:] {
-		if ch < '0' || ch > '9' {
-			return 0, 0, 0, clock{}, false
-		}
-		at.micro = at.micro*10 + int(ch-'0')
-	}
-	at.micro *= int(pow10[fixed+7-len(f)])
-	return year, month, day, at, true
+	at.micro, good = parseFraction(f[fixed:])
+	return year, month, day, at, good
 }
 
 // twoDigits reads two decimal digits; a negative number says that they are none.

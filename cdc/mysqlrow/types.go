@@ -3,6 +3,7 @@ package mysqlrow
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -45,9 +46,33 @@ func natural(c Column) (columnar.DataType, error) {
 		return columnar.Of(columnar.Date), nil
 	case famDatetime, famTimestamp:
 		return columnar.TimestampOf(c.FractionDigits), nil
+	case famBit:
+		if c.Precision <= 1 {
+			return columnar.Of(columnar.Boolean), nil
+		}
+		return columnar.DataType{Kind: columnar.Binary, Nullable: true, Length: c.bitBytes()}, nil
+	case famYear:
+		return columnar.Of(columnar.Int), nil
+	case famEnum, famSet:
+		return naturalLabels(c)
+	case famTime, famJSON, famGeometry:
+		return columnar.StringType(), nil
+	case famVector:
+		return columnar.BytesType(), nil
 	case famNone:
 	}
 	return columnar.DataType{}, unsupported(c)
+}
+
+func naturalLabels(c Column) (columnar.DataType, error) {
+	if !knownCharset(c.Charset) {
+		return columnar.DataType{}, unsupported(c)
+	}
+	text := columnar.StringType()
+	if c.family() == famEnum {
+		return text, nil
+	}
+	return columnar.DataType{Kind: columnar.Array, Nullable: true, Elem: &text}, nil
 }
 
 func naturalInt(c Column) columnar.DataType {
@@ -124,14 +149,74 @@ func fits(c Column, t columnar.DataType) bool {
 		}
 		return t.Kind == columnar.VarBinary && int64(t.Length) >= min(c.Length, columnar.MaxLength)
 	case famDate:
-		return t.Kind == columnar.Date
+		return t.Kind == columnar.Date || holds(t, len("2006-01-02"))
 	case famDatetime:
-		return t.Kind == columnar.Timestamp && t.Precision <= 6
+		return t.Kind == columnar.Timestamp && t.Precision <= 6 || holds(t, len("2006-01-02 15:04:05")+c.fractionText())
 	case famTimestamp:
-		return (t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ) && t.Precision <= 6
+		return (t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ) && t.Precision <= 6 ||
+			holds(t, len("2006-01-02T15:04:05Z")+c.fractionText())
+	case famTime:
+		return t.Kind == columnar.Time || holds(t, len("-838:59:59")+c.fractionText())
+	case famBit:
+		return bitFits(c, t)
+	case famYear:
+		return yearFits(t)
+	case famEnum, famSet:
+		return labelsFit(c, t)
+	case famJSON, famGeometry:
+		return holds(t, columnar.MaxLength)
+	case famVector:
+		return t.Kind == columnar.VarBinary && int64(t.Length) >= min(c.Length, columnar.MaxLength) ||
+			t.Kind == columnar.Array && t.Elem.Kind == columnar.Float
 	case famNone:
 	}
 	return false
+}
+
+// holds reports a text type for n characters.
+func holds(t columnar.DataType, n int) bool { return t.IsText() && t.Length >= n }
+
+// fractionText is the number of characters of the fraction of a second, the point included.
+func (c Column) fractionText() int {
+	if c.FractionDigits == 0 {
+		return 0
+	}
+	return c.FractionDigits + 1
+}
+
+func bitFits(c Column, t columnar.DataType) bool {
+	switch t.Kind {
+	case columnar.Boolean:
+		return c.Precision <= 1
+	case columnar.Binary:
+		return t.Length == c.bitBytes()
+	default:
+		return t.Kind == columnar.VarBinary && t.Length >= c.bitBytes()
+	}
+}
+
+func yearFits(t columnar.DataType) bool {
+	switch t.Kind {
+	case columnar.SmallInt, columnar.Int, columnar.BigInt, columnar.Float, columnar.Double:
+		return true
+	case columnar.Decimal:
+		return t.Precision-t.Scale >= 4
+	default:
+		return t.Kind == columnar.VarChar && t.Length >= 4
+	}
+}
+
+// labelsFit looks at the longest label, or at all of a SET joined by commas.
+func labelsFit(c Column, t columnar.DataType) bool {
+	longest, all := 0, -1
+	for _, l := range c.labels() {
+		n := utf8.RuneCountInString(l)
+		longest, all = max(longest, n), all+1+n
+	}
+	if c.family() == famEnum {
+		return holds(t, longest)
+	}
+	return holds(t, all) || t.Kind == columnar.Array && holds(*t.Elem, longest)
 }
 
 func intFits(c Column, t columnar.DataType) bool {

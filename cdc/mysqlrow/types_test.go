@@ -19,6 +19,9 @@ func TestNaturalType(t *testing.T) {
 		"float": "FLOAT", "double": "DOUBLE", "char(3)": "CHAR(3)", "varchar(30)": "VARCHAR(30)", "longtext": "STRING",
 		"binary(4)": "BINARY(4)", "varbinary(9)": "VARBINARY(9)", "tinyblob": "BYTES", "date": "DATE",
 		"datetime": "TIMESTAMP(0)", "datetime(6)": "TIMESTAMP(6)", "timestamp(3)": "TIMESTAMP(3)",
+		"bit(1)": "BOOLEAN", "bit(12)": "BINARY(2)", "bit(64)": "BINARY(8)", "year": "INT", "time(3)": "STRING",
+		"enum('a','b')": "STRING", "set('a','b')": "ARRAY<STRING>", "json": "STRING", "geometry": "STRING",
+		"multipolygon": "STRING", "geomcollection": "STRING", "vector(3)": "BYTES",
 	} {
 		got, err := NaturalType(col("v", sql))
 		if err != nil || got.String() != want {
@@ -82,11 +85,38 @@ func TestCheckDeclared(t *testing.T) {
 		{"datetime(6)", columnar.TimestampOf(3), ""},
 		{"datetime(6)", columnar.TimestampOf(9), "declare `v` as TIMESTAMP(6)"},
 		{"datetime(6)", ltz(6), "declare `v` as TIMESTAMP(6)"},
-		{"datetime(6)", columnar.StringType(), "declare `v` as TIMESTAMP(6)"},
+		{"datetime(6)", columnar.StringType(), ""},
+		{"datetime(6)", varchar(25), "declare `v` as TIMESTAMP(6)"},
+		{"datetime", varchar(19), ""},
+		{"date", varchar(9), "declare `v` as DATE"},
+		{"timestamp(3)", varchar(24), ""},
+		{"timestamp(3)", varchar(23), "declare `v` as TIMESTAMP(3)"},
 		{"timestamp", ltz(3), ""},
-		{"json", columnar.StringType(), "leave `v` out of the CREATE TABLE statement"},
-		{"enum", columnar.StringType(), "leave `v` out of the CREATE TABLE statement"},
-		{"year", columnar.Of(columnar.Int), "leave `v` out of the CREATE TABLE statement"},
+		{"json", columnar.StringType(), ""},
+		{"json", varchar(1000), "declare `v` as STRING"},
+		{"point", columnar.BytesType(), "declare `v` as STRING"},
+		{"enum('new','é😀')", varchar(3), ""},
+		{"enum('new','é😀')", varchar(2), "declare `v` as STRING"},
+		{"set('ab','c')", varchar(4), ""},
+		{"set('ab','c')", varchar(3), "declare `v` as ARRAY<STRING>"},
+		{"set('ab','c')", listOf(varchar(2)), ""},
+		{"set('ab','c')", listOf(varchar(1)), "declare `v` as ARRAY<STRING>"},
+		{"set('ab','c')", listOf(columnar.Of(columnar.Int)), "declare `v` as ARRAY<STRING>"},
+		{"year", columnar.Of(columnar.Int), ""},
+		{"year", columnar.Of(columnar.TinyInt), "declare `v` as INT"},
+		{"year", columnar.DecimalOf(5, 1), ""},
+		{"year", columnar.DecimalOf(5, 2), "declare `v` as INT"},
+		{"bit(1)", bytesOf(columnar.Binary, 1), ""},
+		{"bit(9)", columnar.Of(columnar.Boolean), "declare `v` as BINARY(2)"},
+		{"bit(9)", bytesOf(columnar.VarBinary, 2), ""},
+		{"bit(9)", bytesOf(columnar.Binary, 3), "declare `v` as BINARY(2)"},
+		{"time(6)", columnar.DataType{Kind: columnar.Time, Nullable: true, Precision: 3}, ""},
+		{"time(6)", varchar(17), ""},
+		{"time(6)", varchar(16), "declare `v` as STRING"},
+		{"vector(4)", listOf(columnar.Of(columnar.Float)), ""},
+		{"vector(4)", listOf(columnar.Of(columnar.Double)), "declare `v` as BYTES"},
+		{"vector(4)", bytesOf(columnar.VarBinary, 15), "declare `v` as BYTES"},
+		{"uuid", columnar.StringType(), "leave `v` out of the CREATE TABLE statement"},
 	} {
 		err := CheckDeclared(col("v", tc.sql), tc.typ)
 		var e *diag.Error
@@ -100,10 +130,14 @@ func TestCheckDeclared(t *testing.T) {
 	}
 }
 
+func listOf(elem columnar.DataType) columnar.DataType {
+	return columnar.DataType{Kind: columnar.Array, Nullable: true, Elem: &elem}
+}
+
 func TestUnknownCharsetIsRefused(t *testing.T) {
 	t.Parallel()
-	_, err := NaturalType(col("v", "varchar(5)").charset("gbk"))
-	if codeOf(err) != diag.CodeSourceColumn || !strings.Contains(err.Error(), "VARCHAR(5) CHARACTER SET gbk") {
+	_, err := NaturalType(col("v", "varchar(5)").charset("filename"))
+	if codeOf(err) != diag.CodeSourceColumn || !strings.Contains(err.Error(), "VARCHAR(5) CHARACTER SET filename") {
 		t.Errorf("got %v, want an error that names the character set", err)
 	}
 }

@@ -3,6 +3,7 @@ package mysqlrow
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -27,6 +28,7 @@ const (
 	storeF64
 	storeDec
 	storeBytes
+	storeList // lists of elem
 )
 
 func storeOf(t columnar.DataType) store {
@@ -37,7 +39,7 @@ func storeOf(t columnar.DataType) store {
 		return store8
 	case columnar.SmallInt:
 		return store16
-	case columnar.Int, columnar.Date:
+	case columnar.Int, columnar.Date, columnar.Time:
 		return store32
 	case columnar.Float:
 		return storeF32
@@ -47,6 +49,8 @@ func storeOf(t columnar.DataType) store {
 		return storeDec
 	case columnar.Char, columnar.VarChar, columnar.Binary, columnar.VarBinary:
 		return storeBytes
+	case columnar.Array:
+		return storeList
 	default:
 		return store64
 	}
@@ -64,9 +68,11 @@ type vec struct {
 	f32   []float32
 	f64   []float64
 	dec   []decimal128.Num
-	// data and ends are the texts and, for each row, where its text ends.
+	// data and ends are the texts and, for each row, where its text ends. A list
+	// has its elements in elem, and ends counts them.
 	data []byte
 	ends []int32
+	elem *vec
 	zone zoneCache
 	seen Oddities
 }
@@ -77,12 +83,26 @@ type Oddities struct {
 	ZeroDates int64
 	// InvalidText are texts that are not of their character set.
 	InvalidText int64
-	// OddBooleans are values of TINYINT(1) other than 0 and 1, taken as false.
+	// OddBooleans are values of TINYINT(1) other than 0 and 1, taken as true.
 	OddBooleans int64
 }
 
-func newVec(s store, zone *time.Location) vec {
-	return vec{store: s, zone: zoneCache{loc: zone}}
+func newVec(s, elem store, zone *time.Location) vec {
+	v := vec{store: s, zone: zoneCache{loc: zone}}
+	if s == storeList {
+		v.elem = &vec{store: elem}
+	}
+	return v
+}
+
+// rows is the number of rows.
+func (v *vec) rows() int {
+	switch v.store {
+	case storeBytes, storeList:
+		return len(v.ends) - 1
+	default:
+		return len(v.i8) + len(v.i16) + len(v.i32) + len(v.i64) + len(v.f32) + len(v.f64) + len(v.dec)
+	}
 }
 
 // reserve gives the vec room for rows rows and size bytes of text.
@@ -105,6 +125,9 @@ func (v *vec) reserve(rows, size int) {
 	case storeBytes:
 		v.data = make([]byte, 0, size)
 		v.ends = make([]int32, 1, rows+1) // the leading 0 is Arrow's first offset
+	case storeList:
+		v.ends = make([]int32, 1, rows+1)
+		v.elem.reserve(rows, size)
 	}
 }
 
@@ -128,6 +151,8 @@ func (v *vec) null(row int) {
 		v.dec = append(v.dec, decimal128.Num{})
 	case storeBytes:
 		v.ends = append(v.ends, int32(len(v.data)))
+	case storeList:
+		v.ends = append(v.ends, int32(v.elem.rows()))
 	}
 }
 
@@ -143,9 +168,14 @@ func (v *vec) truncate(rows int) {
 	v.f32 = v.f32[:min(rows, len(v.f32))]
 	v.f64 = v.f64[:min(rows, len(v.f64))]
 	v.dec = v.dec[:min(rows, len(v.dec))]
-	if v.store == storeBytes {
+	switch v.store {
+	case storeBytes:
 		v.ends = v.ends[:min(rows+1, len(v.ends))]
 		v.data = v.data[:v.ends[len(v.ends)-1]]
+	case storeList:
+		v.ends = v.ends[:min(rows+1, len(v.ends))]
+		v.elem.truncate(int(v.ends[len(v.ends)-1]))
+	default:
 	}
 }
 
@@ -158,9 +188,16 @@ func (v *vec) endText() status {
 	return okay
 }
 
+// endList closes the list of a row whose elements were appended to elem.
+func (v *vec) endList() status {
+	v.ends = append(v.ends, int32(v.elem.rows()))
+	return okay
+}
+
 // finish hands the buffers over to an Arrow array of rows rows, without a copy.
 func (v *vec) finish(t columnar.DataType, rows int) arrow.Array {
 	bufs := make([]*memory.Buffer, 2, 3)
+	var children []arrow.ArrayData
 	if len(v.nulls) > 0 {
 		bufs[0] = memory.NewBufferBytes(v.validity(rows))
 	}
@@ -184,10 +221,15 @@ func (v *vec) finish(t columnar.DataType, rows int) arrow.Array {
 	case storeBytes:
 		bufs[1] = memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(v.ends))
 		bufs = append(bufs, memory.NewBufferBytes(v.data))
+	case storeList:
+		bufs[1] = memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(v.ends))
+		elements := v.elem.finish(*t.Elem, v.elem.rows())
+		defer elements.Release()
+		children = append(children, elements.Data())
 	}
-	data := array.NewData(columnar.ArrowType(t), rows, bufs, nil, len(v.nulls), 0)
+	data := array.NewData(columnar.ArrowType(t), rows, bufs, children, len(v.nulls), 0)
 	defer data.Release()
-	*v = vec{store: v.store, zone: v.zone, seen: v.seen}
+	*v = vec{store: v.store, zone: v.zone, seen: v.seen, elem: v.elem}
 	return array.MakeFromData(data)
 }
 
@@ -214,13 +256,52 @@ func (v *vec) packBools(rows int) []byte {
 
 // bytes is the memory that the rows take.
 func (v *vec) bytes() int {
-	return len(v.i8) + 2*len(v.i16) + 4*(len(v.i32)+len(v.f32)+len(v.ends)) +
+	n := len(v.i8) + 2*len(v.i16) + 4*(len(v.i32)+len(v.f32)+len(v.ends)) +
 		8*(len(v.i64)+len(v.f64)) + 16*len(v.dec) + len(v.data) + len(v.nulls)/8
+	if v.elem != nil {
+		n += v.elem.bytes()
+	}
+	return n
 }
 
-func (v *vec) appendFloatKey(dst []byte, i int) []byte {
-	if v.store == storeF32 {
-		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v.f32[i]))
+// textBytes is the size of the texts, those in lists included.
+func (v *vec) textBytes() int {
+	if v.elem != nil {
+		return len(v.elem.data)
 	}
-	return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.f64[i]))
+	return len(v.data)
+}
+
+// appendKey appends the canonical form of row i: whether it is NULL, then its value.
+func (v *vec) appendKey(dst []byte, i int) []byte {
+	if _, isNull := slices.BinarySearch(v.nulls, int32(i)); isNull {
+		return append(dst, 0)
+	}
+	dst = append(dst, 1)
+	switch v.store {
+	case storeBool, store8:
+		return append(dst, byte(v.i8[i]))
+	case store16:
+		return binary.LittleEndian.AppendUint16(dst, uint16(v.i16[i]))
+	case store32:
+		return binary.LittleEndian.AppendUint32(dst, uint32(v.i32[i]))
+	case store64:
+		return binary.LittleEndian.AppendUint64(dst, uint64(v.i64[i]))
+	case storeF32:
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(v.f32[i]))
+	case storeF64:
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(v.f64[i]))
+	case storeDec:
+		dst = binary.LittleEndian.AppendUint64(dst, v.dec[i].LowBits())
+		return binary.LittleEndian.AppendUint64(dst, uint64(v.dec[i].HighBits()))
+	case storeList:
+		dst = binary.AppendUvarint(dst, uint64(v.ends[i+1]-v.ends[i]))
+		for k := v.ends[i]; k < v.ends[i+1]; k++ {
+			dst = v.elem.appendKey(dst, int(k))
+		}
+		return dst
+	default:
+		text := v.data[v.ends[i]:v.ends[i+1]]
+		return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+	}
 }
