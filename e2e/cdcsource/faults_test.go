@@ -127,6 +127,8 @@ func failsWith(t *testing.T, err error, code diag.Code, words ...string) {
 	if err == nil || len(l) == 0 {
 		t.Fatalf("no error, want code %d", code)
 	}
+	var near string
+next:
 	for _, e := range l {
 		if e.Code != code {
 			continue
@@ -134,13 +136,16 @@ func failsWith(t *testing.T, err error, code diag.Code, words ...string) {
 		if e.Hint == "" {
 			t.Errorf("%v: no hint", e)
 		}
-		text := e.Error() + " " + strings.Join(e.Notes, " ") + " do: " + e.Hint
+		near = e.Error() + " " + strings.Join(e.Notes, " ") + " do: " + e.Hint
 		for _, w := range words {
-			if !strings.Contains(text, w) {
-				t.Errorf("%q lacks %q", text, w)
+			if !strings.Contains(near, w) {
+				continue next
 			}
 		}
 		return
+	}
+	if near != "" {
+		t.Fatalf("%q lacks one of %q", near, words)
 	}
 	t.Fatalf("%v, want code %d", err, code)
 }
