@@ -29,8 +29,10 @@ type Committer struct {
 
 	partitionTypes []columnar.DataType
 	keyTypes       []columnar.DataType
-	paths          *spec.PartitionPaths
-	layout         *spec.Layout
+	// unaware says that the table has neither key nor buckets.
+	unaware bool
+	paths   *spec.PartitionPaths
+	layout  *spec.Layout
 
 	mu       sync.Mutex
 	user     string
@@ -73,7 +75,8 @@ func New(fs fileio.FS, tablePath string, schema *spec.TableSchema, opt Options, 
 		snaps: NewSnapshots(fs, tablePath), manifests: NewManifests(fs, tablePath),
 		partitionTypes: schema.Types(schema.PartitionKeys), keyTypes: schema.Types(schema.TrimmedPrimaryKeys()),
 		paths: layout.Partitions, layout: layout, schemaID: schema.ID, seen: -1,
-		own: map[key]int64{}, unsure: map[key]bool{},
+		unaware: len(schema.PrimaryKeys) == 0 && schema.Options[spec.OptionBucketKey] == "",
+		own:     map[key]int64{}, unsure: map[key]bool{},
 	}
 }
 
@@ -204,6 +207,12 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 	if p.overwrite {
 		return c.replaceAll(ctx, p)
 	}
+	if id, why, err := c.indexConflict(ctx, p); err != nil || why != "" {
+		if err == nil {
+			err = c.conflictError(p, []conflict{{bucket: id, why: why}})
+		}
+		return nil, err
+	}
 	if !p.check {
 		return p, nil
 	}
@@ -250,7 +259,7 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 		bad[f.bucket] = true
 	}
 	q := *p
-	q.entries, q.changelog = nil, nil
+	q.entries, q.changelog, q.index = nil, nil, nil
 	dropped := map[bucketID]*spec.CommitMessage{}
 	message := func(e *spec.ManifestEntry) *spec.CommitMessage {
 		m := dropped[bucketOf(e)]
@@ -280,6 +289,18 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 		m := message(&e)
 		m.CompactChangelog = append(m.CompactChangelog, e.File)
 	}
+	for _, e := range p.index {
+		id := bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}
+		switch m := dropped[id]; {
+		case !bad[id]:
+			q.index = append(q.index, e)
+		case m == nil:
+		case e.Kind == spec.Add:
+			m.CompactNewIndex = append(m.CompactNewIndex, e.File)
+		default:
+			m.CompactGoneIndex = append(m.CompactGoneIndex, e.File)
+		}
+	}
 	c.log.Warn("compaction dropped: it conflicts with another writer", "identifier", p.identifier,
 		"partitions", c.partitionNames(found), "reason", found[0].why, "other", c.otherWriter())
 	if c.opt.Dropped != nil {
@@ -289,7 +310,7 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 		}
 		c.opt.Dropped(p.identifier, messages)
 	}
-	if len(q.entries)+len(q.changelog) == 0 {
+	if q.empty() {
 		return nil
 	}
 	return &q

@@ -56,6 +56,10 @@ func (*job) options() Options {
 // epoch is request n: a new file, and from the third on a compaction of the two before.
 func epoch(n int64) Request {
 	r := appendRequest("job", n)
+	r.Messages[0].NewIndex = []spec.IndexFileMeta{hashIndex(n)}
+	if n > 1 {
+		r.Messages[0].GoneIndex = []spec.IndexFileMeta{hashIndex(n - 1)}
+	}
 	if n%3 == 0 {
 		m := &r.Messages[0]
 		for i := n - 2; i <= n; i++ {
@@ -64,6 +68,10 @@ func epoch(n int64) Request {
 		m.CompactAfter = []spec.DataFileMeta{dataFile(fmt.Sprintf("data-compact-%d", n), 5, 100*n, 100*n+29)}
 	}
 	return r
+}
+
+func hashIndex(n int64) spec.IndexFileMeta {
+	return spec.IndexFileMeta{Type: spec.HashIndex, FileName: fmt.Sprintf("index-job-%d", n), FileSize: 40 * n, RowCount: 10 * n}
 }
 
 // run commits epochs 1..n, repeating failed calls and restarting after crashes.
@@ -179,6 +187,7 @@ func checkOnce(t *testing.T, j *job, what string) {
 			t.Errorf("%s: rows of epoch %d are there %v/%v: %v", what, n, own, merged, got)
 		}
 	}
+	checkIndex(t, j, what)
 	seen := map[string]int{}
 	for _, h := range history(t.Context(), t, j.disk) {
 		var id int
@@ -192,5 +201,26 @@ func checkOnce(t *testing.T, j *job, what string) {
 		if n != 1 {
 			t.Errorf("%s: %s was committed %d times", what, k, n)
 		}
+	}
+}
+
+// checkIndex wants the index of the last epoch, and only that one.
+func checkIndex(t *testing.T, j *job, what string) {
+	t.Helper()
+	latest, err := NewSnapshots(j.disk, tablePath).Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := NewSnapshots(j.disk, tablePath).Read(t.Context(), latest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := NewManifests(j.disk, tablePath).Index(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []spec.IndexManifestEntry{{Partition: partition("d1"), File: hashIndex(epochs)}}
+	if d := cmp.Diff(want, index); d != "" {
+		t.Errorf("%s: index (-want +got):\n%s", what, d)
 	}
 }

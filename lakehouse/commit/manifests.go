@@ -48,6 +48,23 @@ func (m *Manifests) Entries(ctx context.Context, name string) ([]spec.ManifestEn
 	return entries, nil
 }
 
+// Index gives the live index files of a snapshot; none if it names no index manifest.
+func (m *Manifests) Index(ctx context.Context, s *spec.Snapshot) ([]spec.IndexManifestEntry, error) {
+	if s == nil || s.IndexManifest == nil {
+		return nil, nil
+	}
+	path := m.Path(*s.IndexManifest)
+	b, err := m.fs.ReadFile(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("reading index manifest: %w", err)
+	}
+	entries, err := spec.ReadIndexManifest(b)
+	if err != nil {
+		return nil, corrupt(path, err)
+	}
+	return entries, nil
+}
+
 // All gives the manifests of a snapshot in order: base list, then delta list.
 func (m *Manifests) All(ctx context.Context, s *spec.Snapshot) ([]spec.ManifestFileMeta, error) {
 	base, err := m.List(ctx, s.BaseManifestList)

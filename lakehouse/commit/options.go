@@ -80,6 +80,7 @@ type part struct {
 	kind       spec.CommitKind
 	entries    []spec.ManifestEntry
 	changelog  []spec.ManifestEntry
+	index      []spec.IndexManifestEntry
 	properties map[string]string
 	watermark  *int64
 	check      bool
@@ -114,17 +115,30 @@ func (r *Request) split() (appendPart, compactPart *part) {
 		if !r.Overwrite {
 			a.changelog = addEntries(a.changelog, m, spec.Add, m.Changelog)
 		}
+		a.index = addIndex(a.index, m, spec.Remove, m.GoneIndex)
+		a.index = addIndex(a.index, m, spec.Add, m.NewIndex)
+		c.index = addIndex(c.index, m, spec.Remove, m.CompactGoneIndex)
+		c.index = addIndex(c.index, m, spec.Add, m.CompactNewIndex)
 		c.entries = addEntries(c.entries, m, spec.Remove, m.CompactBefore)
 		c.entries = addEntries(c.entries, m, spec.Add, m.CompactAfter)
 		c.changelog = addEntries(c.changelog, m, spec.Add, m.CompactChangelog)
 	}
-	if len(a.entries)+len(a.changelog) > 0 || r.ForceSnapshot || r.Overwrite {
+	if !a.empty() || r.ForceSnapshot || r.Overwrite {
 		appendPart = a
 	}
-	if len(c.entries)+len(c.changelog) > 0 {
+	if !c.empty() {
 		compactPart = c
 	}
 	return appendPart, compactPart
+}
+
+func (p *part) empty() bool { return len(p.entries)+len(p.changelog)+len(p.index) == 0 }
+
+func addIndex(to []spec.IndexManifestEntry, m *spec.CommitMessage, kind spec.EntryKind, files []spec.IndexFileMeta) []spec.IndexManifestEntry {
+	for i := range files {
+		to = append(to, spec.IndexManifestEntry{Kind: kind, Partition: m.Partition, Bucket: m.Bucket, File: files[i]})
+	}
+	return to
 }
 
 func addEntries(to []spec.ManifestEntry, m *spec.CommitMessage, kind spec.EntryKind, files []spec.DataFileMeta) []spec.ManifestEntry {

@@ -75,6 +75,17 @@ func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared
 	}
 	scrap = append(scrap, baseList.name)
 	snap := c.nextSnapshot(v, p, pre, baseList)
+	if len(p.index) > 0 {
+		name, err := c.writeIndexManifest(ctx, v, p)
+		if name != nil {
+			scrap = append(scrap, *name)
+		}
+		if err != nil {
+			c.discard(ctx, scrap)
+			return false, err
+		}
+		snap.IndexManifest = name
+	}
 	content, err := spec.MarshalSnapshot(snap)
 	if err != nil {
 		c.discard(ctx, scrap)

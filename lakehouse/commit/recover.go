@@ -117,6 +117,13 @@ func (c *Committer) CheckFiles(ctx context.Context, r Request) error {
 				}
 			}
 		}
+		for _, list := range [][]spec.IndexFileMeta{m.NewIndex, m.CompactNewIndex} {
+			for j := range list {
+				if err := c.checkPath(ctx, c.layout.IndexPath(&list[j])); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }
@@ -127,17 +134,24 @@ func (c *Committer) checkFile(ctx context.Context, m *spec.CommitMessage, f *spe
 		return err
 	}
 	for _, p := range paths {
-		_, err := c.fs.Stat(ctx, p)
-		if errors.Is(err, fileio.ErrNotExist) {
-			return &diag.Error{
-				Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: c.table,
-				Msg:  "file " + p + " of a checkpoint that is not committed yet is gone",
-				Hint: "restore the file, or start the job anew with --fresh --replace",
-			}
+		if err := c.checkPath(ctx, p); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("looking for a prepared file: %w", err)
+	}
+	return nil
+}
+
+func (c *Committer) checkPath(ctx context.Context, path string) error {
+	_, err := c.fs.Stat(ctx, path)
+	if errors.Is(err, fileio.ErrNotExist) {
+		return &diag.Error{
+			Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: c.table,
+			Msg:  "file " + path + " of a checkpoint that is not committed yet is gone",
+			Hint: "restore the file, or start the job anew with --fresh --replace",
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("looking for a prepared file: %w", err)
 	}
 	return nil
 }

@@ -53,13 +53,18 @@ func RemoveAttempt(ctx context.Context, fs fileio.FS, path, attempt string, keep
 	return nil
 }
 
-// filesOf finds the files that carry attempt in their names, in the manifest
-// directory and in the buckets.
+// filesOf finds the files that carry attempt in their names, in the directories
+// of manifests and index files and in the buckets.
 func (t *table) filesOf(ctx context.Context, attempt string) ([]fileio.Info, error) {
 	found, err := t.matching(ctx, t.fs.Join(t.path, spec.ManifestDir), attempt)
 	if err != nil {
 		return nil, err
 	}
+	index, err := t.matching(ctx, t.fs.Join(t.path, spec.IndexDir), attempt)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, index...)
 	root := t.path
 	if t.layout.Directory != "" {
 		root = t.fs.Join(root, t.layout.Directory)
@@ -181,6 +186,23 @@ func (r *references) add(ctx context.Context, s *spec.Snapshot) error {
 			}
 		}
 		r.read[l] = true
+	}
+	return r.addIndex(ctx, s)
+}
+
+// addIndex collects the index manifest of a snapshot and its files.
+func (r *references) addIndex(ctx context.Context, s *spec.Snapshot) error {
+	if s.IndexManifest == nil || r.read[*s.IndexManifest] {
+		return nil
+	}
+	r.name(*s.IndexManifest)
+	entries, err := r.manifests.Index(ctx, s)
+	if err != nil {
+		return err
+	}
+	r.read[*s.IndexManifest] = true
+	for i := range entries {
+		r.name(entries[i].File.FileName)
 	}
 	return nil
 }

@@ -351,7 +351,7 @@ func (x *expiration) metadata(ctx context.Context, s *spec.Snapshot, skip map[st
 		add(x.manifests.Path(l))
 	}
 	if s.IndexManifest != nil && !skip[x.manifests.Path(*s.IndexManifest)] {
-		files, err := x.indexFiles(ctx, *s.IndexManifest)
+		files, err := x.indexFiles(ctx, s)
 		if err != nil && (!tolerant || !errors.Is(err, fileio.ErrNotExist)) {
 			return nil, err
 		}

@@ -40,6 +40,8 @@ type fixture struct {
 	fs   fileio.FS
 	c    *commit.Committer
 	next int64
+	// index is the hash index of each partition.
+	index map[string]spec.IndexFileMeta
 }
 
 func newFixture(t *testing.T, options map[string]string) *fixture {
@@ -57,7 +59,7 @@ func newFixture(t *testing.T, options map[string]string) *fixture {
 		t.Fatal(err)
 	}
 	opt := commit.Options{Attempt: attempt, ManifestMergeMinCount: 3, MinRetryWait: time.Microsecond}
-	return &fixture{t: t, fs: fs, c: commit.New(fs, tablePath, schema, opt, nil)}
+	return &fixture{t: t, fs: fs, c: commit.New(fs, tablePath, schema, opt, nil), index: map[string]spec.IndexFileMeta{}}
 }
 
 func (f *fixture) file(name string, level int32) spec.DataFileMeta {
@@ -94,7 +96,24 @@ func (f *fixture) append(dt, name string) {
 	f.commit(dt, func(m *spec.CommitMessage) {
 		m.NewFiles = []spec.DataFileMeta{f.write(dt, "data-"+name)}
 		m.Changelog = []spec.DataFileMeta{f.write(dt, "changelog-"+name)}
+		if f.next%2 == 0 {
+			f.reindex(dt, m)
+		}
 	})
+}
+
+// reindex replaces the hash index of a partition.
+func (f *fixture) reindex(dt string, m *spec.CommitMessage) {
+	f.t.Helper()
+	if old, ok := f.index[dt]; ok {
+		m.GoneIndex = []spec.IndexFileMeta{old}
+	}
+	file := spec.IndexFileMeta{Type: spec.HashIndex, FileName: spec.IndexFileName(attempt, f.next), FileSize: 1, RowCount: 1}
+	if err := f.fs.CreateExclusive(f.t.Context(), tablePath+"/index/"+file.FileName, []byte("x")); err != nil {
+		f.t.Fatal(err)
+	}
+	m.NewIndex = []spec.IndexFileMeta{file}
+	f.index[dt] = file
 }
 
 func (f *fixture) tag(name string, snapshot int64) {
@@ -136,7 +155,7 @@ func (f *fixture) disk(ctx context.Context) []string {
 			switch {
 			case !i.IsDir:
 				out = append(out, strings.TrimPrefix(i.Path, tablePath+"/"))
-			case dir != tablePath || strings.HasPrefix(i.Name, "dt=") || i.Name == "manifest":
+			case dir != tablePath || strings.HasPrefix(i.Name, "dt=") || i.Name == "manifest" || i.Name == "index":
 				walk(i.Path)
 			}
 		}
@@ -469,7 +488,13 @@ func TestRemoveAttempt(t *testing.T) {
 		f.write("d", n)
 	}
 	f.write("other", "changelog-"+attempt+"-3")
-	for _, n := range []string{"manifest-" + attempt + "-900", "manifest-list-" + attempt + "-901", "manifest-" + other + "-1"} {
+	for _, n := range []string{"index-" + attempt + "-900", "index-" + other + "-1"} {
+		if err := f.fs.CreateExclusive(ctx, tablePath+"/index/"+n, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.commit("d", func(m *spec.CommitMessage) { f.reindex("d", m) })
+	for _, n := range []string{"index-manifest-" + attempt + "-902", "manifest-" + attempt + "-900", "manifest-list-" + attempt + "-901", "manifest-" + other + "-1"} {
 		if err := f.fs.CreateExclusive(ctx, tablePath+"/manifest/"+n, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
@@ -503,6 +528,7 @@ func TestRemoveAttempt(t *testing.T) {
 	for i := range want {
 		want[i] = "dt=d/bucket-0/" + want[i]
 	}
+	want = append(want, "index/"+f.index["d"].FileName, "index/index-"+other+"-1")
 	if d := cmp.Diff(want, data); d != "" {
 		t.Error(d)
 	}

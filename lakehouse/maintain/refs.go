@@ -113,22 +113,15 @@ func (t *table) liveFiles(ctx context.Context, s *spec.Snapshot) (map[string]boo
 	return out, nil
 }
 
-// indexFiles gives the paths of the index files of an index manifest.
-func (t *table) indexFiles(ctx context.Context, manifest string) ([]string, error) {
-	b, err := t.fs.ReadFile(ctx, t.manifests.Path(manifest))
-	if err != nil {
-		return nil, fmt.Errorf("reading index manifest: %w", err)
-	}
-	files, err := spec.ReadIndexManifest(b)
+// indexFiles gives the index files of a snapshot's index manifest, if it has one.
+func (t *table) indexFiles(ctx context.Context, s *spec.Snapshot) ([]string, error) {
+	files, err := t.manifests.Index(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]string, len(files))
-	for i, f := range files {
-		out[i] = t.fs.Join(t.path, spec.IndexDir, f.FileName)
-		if f.ExternalPath != nil {
-			out[i] = *f.ExternalPath
-		}
+	for i := range files {
+		out[i] = t.layout.IndexPath(&files[i].File)
 	}
 	return out, nil
 }

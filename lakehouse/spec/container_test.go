@@ -104,7 +104,19 @@ func TestIndexManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := ReadIndexManifest(b)
-	if err != nil || len(files) == 0 || !strings.HasPrefix(files[0].FileName, "index-") || files[0].ExternalPath != nil {
+	if err != nil || len(files) == 0 || !strings.HasPrefix(files[0].File.FileName, "index-") || files[0].File.ExternalPath != nil {
 		t.Errorf("%+v, %v", files, err)
+	}
+	deleted, path := int64(3), "elsewhere/index-1"
+	files = append(files, IndexManifestEntry{Kind: Remove, Partition: files[0].Partition, Bucket: 7, File: IndexFileMeta{
+		Type: DeletionVectorsIndex, FileName: "index-1", FileSize: 99, RowCount: 2, ExternalPath: &path,
+		Vectors: []DeletionVectorMeta{{DataFile: "a", Offset: 1, Length: 40, Cardinality: &deleted}, {DataFile: "b", Offset: 49, Length: 42}},
+	}})
+	if b, err = WriteIndexManifest(files); err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadIndexManifest(b)
+	if d := cmp.Diff(files, again); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
 	}
 }

@@ -20,16 +20,18 @@ const (
 
 // Names of files and their prefixes.
 const (
-	LatestHint         = "LATEST"
-	EarliestHint       = "EARLIEST"
-	SchemaPrefix       = "schema-"
-	SnapshotPrefix     = "snapshot-"
-	TagPrefix          = "tag-"
-	ConsumerPrefix     = "consumer-"
-	ManifestPrefix     = "manifest-"
-	ManifestListPrefix = "manifest-list-"
-	DataPrefix         = "data-"
-	ChangelogPrefix    = "changelog-"
+	LatestHint          = "LATEST"
+	EarliestHint        = "EARLIEST"
+	SchemaPrefix        = "schema-"
+	SnapshotPrefix      = "snapshot-"
+	TagPrefix           = "tag-"
+	ConsumerPrefix      = "consumer-"
+	ManifestPrefix      = "manifest-"
+	ManifestListPrefix  = "manifest-list-"
+	DataPrefix          = "data-"
+	ChangelogPrefix     = "changelog-"
+	IndexPrefix         = "index-"
+	IndexManifestPrefix = "index-manifest-"
 )
 
 // PostponeBucket is the bucket of rows that wait for a real one.
@@ -75,6 +77,16 @@ func ManifestListName(uuid string, n int64) string {
 	return ManifestListPrefix + uuid + "-" + strconv.FormatInt(n, 10)
 }
 
+// IndexManifestName gives index-manifest-<uuid>-<n>.
+func IndexManifestName(uuid string, n int64) string {
+	return IndexManifestPrefix + uuid + "-" + strconv.FormatInt(n, 10)
+}
+
+// IndexFileName gives index-<uuid>-<n>.
+func IndexFileName(uuid string, n int64) string {
+	return IndexPrefix + uuid + "-" + strconv.FormatInt(n, 10)
+}
+
 // Layout computes where data files of one table lie.
 type Layout struct {
 	// Root is the table's directory; Directory is option data-file.path-directory, "" for none.
@@ -102,6 +114,14 @@ func (l *Layout) BucketPath(partition BinaryRow, bucket int32) (string, error) {
 		}
 	}
 	return l.Join(elem...), nil
+}
+
+// IndexPath gives the path of an index file.
+func (l *Layout) IndexPath(f *IndexFileMeta) string {
+	if f.ExternalPath != nil {
+		return *f.ExternalPath
+	}
+	return l.Join(l.Root, IndexDir, f.FileName)
 }
 
 // FilePaths gives the path of a file and those of its extra files.

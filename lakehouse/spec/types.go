@@ -148,4 +148,10 @@ type CommitMessage struct {
 	CompactBefore    []DataFileMeta
 	CompactAfter     []DataFileMeta
 	CompactChangelog []DataFileMeta
+	// NewIndex and GoneIndex are index files of the append part that come and leave,
+	// CompactNewIndex and CompactGoneIndex those of the compact part.
+	NewIndex         []IndexFileMeta `json:",omitempty"`
+	GoneIndex        []IndexFileMeta `json:",omitempty"`
+	CompactNewIndex  []IndexFileMeta `json:",omitempty"`
+	CompactGoneIndex []IndexFileMeta `json:",omitempty"`
 }

@@ -1,0 +1,110 @@
+package commit
+
+import (
+	"context"
+	"fmt"
+
+	"leat/lakehouse/spec"
+)
+
+// indexKey is what an index manifest has one file of: a hash index, or the
+// deletion vectors of a bucket. Deletion vectors of tables without buckets come
+// in several files, which name tells apart.
+type indexKey struct {
+	bucketID
+	kind, name string
+}
+
+func (c *Committer) indexKey(e *spec.IndexManifestEntry) indexKey {
+	k := indexKey{bucketID: bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}, kind: e.File.Type}
+	if c.unaware && e.File.Type != spec.HashIndex {
+		k.name = e.File.FileName
+	}
+	return k
+}
+
+// combineIndex gives the live index files after changes: files that leave are
+// taken out first, then a file that comes replaces the one of its key
+// (IndexManifestFileHandler.java).
+func (c *Committer) combineIndex(live, changes []spec.IndexManifestEntry) []spec.IndexManifestEntry {
+	gone := map[string]bool{}
+	replaced := map[indexKey]bool{}
+	for i := range changes {
+		if e := &changes[i]; e.Kind == spec.Remove {
+			gone[e.File.FileName] = true
+		} else {
+			replaced[c.indexKey(e)] = true
+		}
+	}
+	var out []spec.IndexManifestEntry
+	for i := range live {
+		if e := &live[i]; !gone[e.File.FileName] && !replaced[c.indexKey(e)] {
+			out = append(out, *e)
+		}
+	}
+	for i := range changes {
+		if changes[i].Kind == spec.Add {
+			out = append(out, changes[i])
+		}
+	}
+	return out
+}
+
+// writeIndexManifest writes the index manifest after p; nil if no index file is left.
+func (c *Committer) writeIndexManifest(ctx context.Context, v *view, p *part) (*string, error) {
+	var live []spec.IndexManifestEntry
+	if !p.overwrite {
+		var err error
+		if live, err = c.manifests.Index(ctx, v.snap); err != nil {
+			return nil, err
+		}
+	}
+	entries := c.combineIndex(live, p.index)
+	if len(entries) == 0 {
+		return nil, nil //nolint:nilnil // a table without index files has no index manifest
+	}
+	b, err := spec.WriteIndexManifest(entries)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.writeNew(ctx, spec.IndexManifestName, b)
+	return &f.name, err
+}
+
+// indexConflict tells why the hash indexes of p cannot be committed: each was
+// made from the one it replaces, so another one in its place means that somebody
+// else assigned buckets meanwhile, and one key may have two of them.
+func (c *Committer) indexConflict(ctx context.Context, p *part) (bucketID, string, error) {
+	from := map[bucketID]string{}
+	for i := range p.index {
+		e := &p.index[i]
+		if e.File.Type != spec.HashIndex {
+			continue
+		}
+		id := bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}
+		if e.Kind == spec.Remove {
+			from[id] = e.File.FileName
+		} else if _, ok := from[id]; !ok {
+			from[id] = ""
+		}
+	}
+	if len(from) == 0 {
+		return bucketID{}, "", nil
+	}
+	live, err := c.manifests.Index(ctx, c.view.snap)
+	if err != nil {
+		return bucketID{}, "", err
+	}
+	now := map[bucketID]string{}
+	for i := range live {
+		if e := &live[i]; e.File.Type == spec.HashIndex {
+			now[bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}] = e.File.FileName
+		}
+	}
+	for id, name := range from {
+		if now[id] != name {
+			return id, fmt.Sprintf("the index of bucket %d was changed: only one job may write a table with dynamic buckets", id.bucket), nil
+		}
+	}
+	return bucketID{}, "", nil
+}
