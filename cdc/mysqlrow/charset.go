@@ -18,7 +18,7 @@ type charset struct {
 	// single gives the characters of one byte, utf8.RuneError for the others.
 	single [256]rune
 	// pairs gives the characters of two bytes, the first one on top; triples
-	// those behind a byte 0x8F. 0 is no character.
+	// those behind a byte 0x8F. 0 is no pair, U+FFFD a pair without a character.
 	pairs, triples *[1 << 16]uint16
 }
 

@@ -75,7 +75,7 @@ func foreign(name string, code int) bool {
 	case "gb2312":
 		return lead < 0xA1 || trail < 0xA1 || lead > 0xF7
 	case "big5":
-		return lead < 0xA1 || lead == 0xC8 || lead > 0xF9 || lead == 0xC7 && trail > 0xFC || lead == 0xF9 && trail > 0xD5
+		return lead < 0xA1 || lead == 0xC8 || lead > 0xF9 || lead == 0xC7 && trail > 0xFC || lead == 0xF9 && trail > 0xDC
 	case "sjis":
 		return lead == 0x87 || lead >= 0xED && trail >= 0x40
 	case "ujis":
@@ -117,7 +117,7 @@ func gapless(trail int) int {
 	return trail - 0x40
 }
 
-// run is characters of codes that follow each other; U+FFFD is none.
+// run is characters of codes that follow each other; U+FFFD is a pair without a character.
 type run struct {
 	first int
 	text  string
@@ -126,9 +126,6 @@ type run struct {
 func applyRuns(t *[1 << 16]uint16, runs []run) {
 	for _, r := range runs {
 		for i, c := range []rune(r.text) {
-			if c == utf8.RuneError {
-				c = 0
-			}
 			t[r.first+i] = uint16(c)
 		}
 	}

@@ -43,19 +43,23 @@ func execute(t *testing.T, c *client.Conn, q string) *mysql.Result {
 	return r
 }
 
+// cell gives a field of a result as text.
+func cell(t *testing.T, r *mysql.Result, row, col int) string {
+	t.Helper()
+	s, err := r.GetString(row, col)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // columns reads the columns of a table from information_schema.
 func columns(t *testing.T, c *client.Conn, db, table string) []mysqlrow.Column {
 	t.Helper()
 	r := execute(t, c, fmt.Sprintf(`SELECT column_name, data_type, column_type, character_maximum_length, numeric_precision,
 		numeric_scale, datetime_precision, character_set_name, collation_name, is_nullable
 		FROM information_schema.columns WHERE table_schema = '%s' AND table_name = '%s' ORDER BY ordinal_position`, db, table))
-	text := func(row, col int) string {
-		s, err := r.GetString(row, col)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	text := func(row, col int) string { return cell(t, r, row, col) }
 	number := func(row, col int) int64 {
 		n, err := r.GetInt(row, col)
 		if err != nil {
