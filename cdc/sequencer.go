@@ -2,12 +2,6 @@ package cdc
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/columnar"
@@ -58,6 +52,14 @@ type chunk struct {
 	// again says that the table changed its columns meanwhile.
 	again bool
 	err   error
+
+	// whole is a table that cannot be cut: it is emitted while it is read. ended
+	// says that all of it is in rows, and started that its emission began, at an
+	// edge: merge then holds how kept changes before that edge merge.
+	whole   bool
+	ended   bool
+	started bool
+	merge   *merge
 }
 
 // txnEnd closes the rows of one transaction in a chunk's kept rows.
@@ -78,6 +80,7 @@ func (s *sequencer) complete() bool { return s.done.all }
 func (s *sequencer) begin(c *chunk) {
 	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, 64), nil, nil
 	c.rows, c.low, c.count, c.bytes, c.again, c.err = nil, nil, 0, 0, false, nil
+	c.ended, c.started, c.merge = false, false, nil
 	s.reading = append(s.reading, c)
 }
 
@@ -217,31 +220,30 @@ func (c *chunk) spans() (out []span, any, sure bool) {
 // errReadAgain says that a chunk cannot be merged and is to be read again.
 var errReadAgain = errors.New("the chunk has to be read again")
 
-// finish merges the kept changes of c into its rows and gives the batches to
-// emit. From now on the range flows. errReadAgain leaves c marked.
-func (s *sequencer) finish(c *chunk) ([]*columnar.Batch, error) {
-	spans, any, sure := c.spans()
-	var batches []*columnar.Batch
-	var err error
-	switch {
-	case c.again:
-		return nil, errReadAgain
-	case !any:
-		batches, err = c.plain()
-	case len(c.table.key) > 0:
-		batches, err = c.merged(spans)
-	case !sure:
-		// Without a key nobody can tell which rows such a change touched.
-		return nil, errReadAgain
-	default:
-		if batches, err = c.plain(); err == nil {
-			var tail []*columnar.Batch
-			tail, err = c.changes(spans)
-			batches = append(batches, tail...)
+// finish gives the batches of c that are to be emitted now, at an edge, beyond
+// its view. done says that they are the last ones; from then on the range flows.
+// errReadAgain leaves c marked, and comes before anything was emitted.
+func (s *sequencer) finish(c *chunk) (batches []*columnar.Batch, done bool, err error) {
+	if !c.started {
+		if err := c.start(); err != nil {
+			return nil, false, err
 		}
 	}
+	for i, b := range c.rows {
+		if batches, err = c.merge.rows(batches, b); err != nil {
+			return batches, false, err
+		}
+		c.rows[i] = nil
+	}
+	c.rows = c.rows[:0]
+	if c.whole && !c.ended {
+		return batches, false, nil
+	}
+	if batches, err = c.merge.last(batches); err == nil {
+		batches, err = c.later(batches)
+	}
 	if err != nil {
-		return nil, err
+		return batches, false, err
 	}
 	s.drop(c)
 	if s.keyed {
@@ -249,157 +251,39 @@ func (s *sequencer) finish(c *chunk) ([]*columnar.Batch, error) {
 	} else {
 		s.done = rangeSet{all: true}
 	}
-	return batches, nil
+	return batches, true, nil
 }
 
-// plain gives the rows as they were read.
-func (c *chunk) plain() ([]*columnar.Batch, error) {
-	out := make([]*columnar.Batch, 0, len(c.rows))
-	for _, b := range c.rows {
-		batch, err := b.Finish(c.table.schema)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, batch)
+// start fixes the edge as of which the rows of c leave. Changes kept from then
+// on follow the rows.
+func (c *chunk) start() error {
+	spans, any, sure := c.spans()
+	switch {
+	case c.again:
+		return errReadAgain
+	case any && len(c.table.key) == 0 && !sure:
+		// Without a key nobody can tell which rows such a change touched.
+		return errReadAgain
 	}
-	return out, nil
+	c.started = true
+	c.merge = &merge{table: c.table, kept: c.kept, kinds: c.kinds}
+	if len(c.table.key) > 0 {
+		c.merge.keyed(spans)
+	} else {
+		c.merge.keyless(spans)
+	}
+	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, 64), nil, nil
+	return nil
 }
 
-// changes gives the kept changes that the view does not hold, as they are.
-func (c *chunk) changes(spans []span) ([]*columnar.Batch, error) {
-	var keep [][2]int
-	for _, sp := range spans {
-		if !sp.seen {
-			keep = appendSpan(keep, sp.from, sp.to)
-		}
+// later adds the changes that came after start.
+func (c *chunk) later(to []*columnar.Batch) ([]*columnar.Batch, error) {
+	if c.kept.Len() == 0 {
+		return to, nil
 	}
-	kept, err := c.kept.Finish(c.table.schema)
+	b, err := c.kept.Finish(c.table.schema)
 	if err != nil {
-		return nil, err
+		return to, err
 	}
-	defer kept.Release()
-	return gather(kept, keep)
-}
-
-// lastStates gives, for each key whose last change the view may not hold, the
-// kept row with its last state, -1 for a deleted row. Earlier changes of the key
-// do not matter: each sets it to one value.
-func (c *chunk) lastStates(spans []span) map[string]int {
-	last := map[string]int{}
-	var buf []byte
-	for _, sp := range spans {
-		for i := sp.from; i < sp.to; i++ {
-			buf = c.kept.AppendKey(buf[:0], i, c.table.key)
-			switch {
-			case sp.seen:
-				delete(last, string(buf))
-			case c.kinds[i].Retracts():
-				last[string(buf)] = -1
-			default:
-				last[string(buf)] = i
-			}
-		}
-	}
-	return last
-}
-
-// merged gives the rows of the chunk with the kept changes applied by key.
-func (c *chunk) merged(spans []span) ([]*columnar.Batch, error) {
-	last := c.lastStates(spans)
-	var buf []byte
-	var out []*columnar.Batch
-	for _, b := range c.rows {
-		var keep [][2]int
-		from := 0
-		for i := range b.Len() {
-			buf = b.AppendKey(buf[:0], i, c.table.key)
-			if _, touched := last[string(buf)]; touched {
-				keep = appendSpan(keep, from, i)
-				from = i + 1
-			}
-		}
-		keep = appendSpan(keep, from, b.Len())
-		batch, err := b.Finish(c.table.schema)
-		if err != nil {
-			return nil, err
-		}
-		parts, err := gather(batch, keep)
-		batch.Release()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, parts...)
-	}
-	parts, err := c.states(last)
-	return append(out, parts...), err
-}
-
-// states gives the rows of lastStates as +I.
-func (c *chunk) states(last map[string]int) ([]*columnar.Batch, error) {
-	rows := make([]int, 0, len(last))
-	for _, i := range last {
-		if i >= 0 {
-			rows = append(rows, i)
-		}
-	}
-	slices.Sort(rows)
-	var keep [][2]int
-	for _, i := range rows {
-		keep = appendSpan(keep, i, i+1)
-	}
-	kept, err := c.kept.Finish(c.table.schema)
-	if err != nil {
-		return nil, err
-	}
-	defer kept.Release()
-	kept.Kinds = nil
-	return gather(kept, keep)
-}
-
-// appendSpan adds the rows from..to-1, joined to the span before where they touch.
-func appendSpan(spans [][2]int, from, to int) [][2]int {
-	if from >= to {
-		return spans
-	}
-	if n := len(spans); n > 0 && spans[n-1][1] == from {
-		spans[n-1][1] = to
-		return spans
-	}
-	return append(spans, [2]int{from, to})
-}
-
-// gather copies the given spans of b into one batch, or gives b itself if they
-// are all of it. b keeps its reference.
-func gather(b *columnar.Batch, spans [][2]int) ([]*columnar.Batch, error) {
-	if len(spans) == 0 {
-		return nil, nil
-	}
-	if len(spans) == 1 && spans[0] == [2]int{0, b.Rows()} {
-		b.Retain()
-		return []*columnar.Batch{b}, nil
-	}
-	rows := 0
-	var kinds []columnar.RowKind
-	for _, sp := range spans {
-		rows += sp[1] - sp[0]
-		if b.Kinds != nil {
-			kinds = append(kinds, b.Kinds[sp[0]:sp[1]]...)
-		}
-	}
-	cols := make([]arrow.Array, len(b.Cols))
-	parts := make([]arrow.Array, len(spans))
-	for i, c := range b.Cols {
-		for j, sp := range spans {
-			parts[j] = array.NewSlice(c, int64(sp[0]), int64(sp[1]))
-		}
-		joined, err := array.Concatenate(parts, memory.DefaultAllocator)
-		for _, p := range parts {
-			p.Release()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("joining the rows of a chunk: %w", err)
-		}
-		cols[i] = joined
-	}
-	return []*columnar.Batch{columnar.NewBatch(b.Schema, kinds, cols, rows)}, nil
+	return append(to, b), nil
 }

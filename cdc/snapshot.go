@@ -23,11 +23,14 @@ import (
 //	reader: plan a chunk ─ marks ─→ Run: mark the range at an edge, answer with
 //	the transactions the stream has passed ─→ reader: low, view, high, SELECT
 //	─ read ─→ Run: wait until the stream has passed high, merge, emit
+//
+// A table that cannot be cut comes in pieces, so that it need not fit in memory:
+// Run emits them as they come, and lets no barrier pass until the last one.
 type snapshot struct {
 	cfg    *Config
 	server *server
 	marks  chan markRequest
-	read   chan *chunk
+	read   chan delivery
 	fatal  chan error
 
 	// cutting lets one reader at a time cut chunks. It is not mu: the query may
@@ -65,6 +68,17 @@ type markRequest struct {
 	answer chan *GTIDSet
 }
 
+// delivery hands rows of a chunk to Run; end says that they are the last ones,
+// err that the chunk has to be read again.
+type delivery struct {
+	chunk *chunk
+	rows  []*mysqlrow.Builder
+	count int64
+	bytes int64
+	end   bool
+	err   error
+}
+
 const (
 	defaultChunkRows     = 65536
 	minChunkRows         = 512
@@ -73,7 +87,7 @@ const (
 )
 
 func newSnapshot(cfg *Config, s *server, tables []*table) *snapshot {
-	sn := &snapshot{cfg: cfg, server: s, marks: make(chan markRequest), read: make(chan *chunk), fatal: make(chan error, 1)}
+	sn := &snapshot{cfg: cfg, server: s, marks: make(chan markRequest), read: make(chan delivery), fatal: make(chan error, 1)}
 	sn.cond = sync.NewCond(&sn.mu)
 	for _, t := range tables {
 		if t.seq.complete() {
@@ -140,6 +154,22 @@ func (sn *snapshot) hold(n int64) {
 	}
 }
 
+// room waits until waiting chunks hold less than they may.
+func (sn *snapshot) room() {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	for sn.held >= sn.limit() && !sn.over {
+		sn.cond.Wait()
+	}
+}
+
+func (sn *snapshot) limit() int64 {
+	if sn.cfg.SnapshotBytes > 0 {
+		return sn.cfg.SnapshotBytes
+	}
+	return defaultSnapshotBytes
+}
+
 // repeat queues c to be read again; its rows were dropped.
 func (sn *snapshot) repeat(c *chunk) {
 	sn.mu.Lock()
@@ -167,17 +197,13 @@ func (sn *snapshot) next(n *conn) (*chunk, error) {
 
 // wait waits until a chunk is to be read again, a new one may be cut (nil), or all is over.
 func (sn *snapshot) wait() (again *chunk, over bool) {
-	limit := sn.cfg.SnapshotBytes
-	if limit <= 0 {
-		limit = defaultSnapshotBytes
-	}
 	sn.mu.Lock()
 	defer sn.mu.Unlock()
 	for {
 		switch {
 		case sn.over:
 			return nil, true
-		case sn.held >= limit:
+		case sn.held >= sn.limit():
 		case len(sn.again) > 0:
 			c := sn.again[0]
 			sn.again = sn.again[1:]
@@ -217,7 +243,7 @@ func (p *chunkPlan) cut(n *conn) (*chunk, error) {
 	t := p.table
 	if t.cut == "" {
 		p.over = true
-		return &chunk{table: t, plan: p.plan, keys: keyRange{0, lastKey}}, nil
+		return &chunk{table: t, plan: p.plan, keys: keyRange{0, lastKey}, whole: true}, nil
 	}
 	gap, ok := p.done.gap(p.from)
 	if !ok {
@@ -293,6 +319,14 @@ func (r *chunkReader) run(ctx context.Context) error {
 			return err
 		case err != nil:
 			r.close()
+			if c != nil {
+				err = r.deliver(ctx, delivery{chunk: c, err: err})
+			} else {
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
 			select {
 			case <-time.After(backoff(r.failures)):
 			case <-ctx.Done():
@@ -301,20 +335,19 @@ func (r *chunkReader) run(ctx context.Context) error {
 		default:
 			r.failures = 0
 		}
-		if c == nil {
-			continue
-		}
-		c.err = err
-		select {
-		case r.sn.read <- c:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
 	}
 }
 
-// step reads one chunk. A chunk that comes with an error was marked or taken,
-// and has to go back.
+func (r *chunkReader) deliver(ctx context.Context, d delivery) error {
+	select {
+	case r.sn.read <- d:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// step reads one chunk. A chunk that comes with an error was taken and has to go back.
 func (r *chunkReader) step(ctx context.Context) (*chunk, error) {
 	if r.conn == nil {
 		if err := r.open(ctx); err != nil {
@@ -369,30 +402,44 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) 
 	}
 	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.table.where(c.plan, c.keys))
 	b := mysqlrow.NewBuilder(c.plan, batchRows)
+	d := delivery{chunk: c}
 	err := r.conn.rows(sql, func(packet []byte) error {
 		if err := b.AppendText(columnar.Insert, packet); err != nil {
 			return err
 		}
-		if b.Len() >= batchRows {
-			r.keep(c, b)
-			b = mysqlrow.NewBuilder(c.plan, batchRows)
+		if b.Len() < batchRows {
+			return nil
 		}
-		return nil
+		r.keep(&d, b)
+		b = mysqlrow.NewBuilder(c.plan, batchRows)
+		if !c.whole {
+			return nil
+		}
+		err := r.deliver(ctx, d)
+		d = delivery{chunk: c}
+		r.sn.room()
+		return err
 	})
 	if err != nil {
+		r.sn.hold(-d.bytes)
 		return err
 	}
 	if b.Len() > 0 {
-		r.keep(c, b)
+		r.keep(&d, b)
 	}
-	return r.conn.exec("COMMIT")
+	if err := r.conn.exec("COMMIT"); err != nil {
+		r.sn.hold(-d.bytes)
+		return err
+	}
+	d.end = true
+	return r.deliver(ctx, d)
 }
 
-func (r *chunkReader) keep(c *chunk, b *mysqlrow.Builder) {
+func (r *chunkReader) keep(d *delivery, b *mysqlrow.Builder) {
 	n := b.Bytes()
-	c.rows = append(c.rows, b)
-	c.count += int64(b.Len())
-	c.bytes += n
+	d.rows = append(d.rows, b)
+	d.count += int64(b.Len())
+	d.bytes += n
 	r.sn.hold(n)
 }
 

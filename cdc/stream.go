@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -115,7 +116,7 @@ func (r *Reader) loop(ctx context.Context) error {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	var marks chan markRequest
-	var read chan *chunk
+	var read chan delivery
 	var fatal chan error
 	if s.snap != nil {
 		marks, read, fatal = s.snap.marks, s.snap.read, s.snap.fatal
@@ -136,8 +137,10 @@ func (r *Reader) loop(ctx context.Context) error {
 		case <-s.out.Due():
 		case m := <-marks:
 			s.marks = append(s.marks, m)
-		case c := <-read:
-			s.waiting = append(s.waiting, c)
+		case d := <-read:
+			if err := r.delivered(d); err != nil {
+				return err
+			}
 		case err := <-fatal:
 			return err
 		case d := <-s.dial:
@@ -316,6 +319,11 @@ func (r *Reader) edge(ctx context.Context) error {
 			return err
 		}
 	}
+	if rows := r.within(); rows > 0 {
+		s.inTxn = true
+		s.out.InTransaction(rows)
+		return nil
+	}
 	if s.inTxn {
 		s.inTxn = false
 		s.out.InTransaction(0)
@@ -362,8 +370,10 @@ func (r *Reader) chunks(ctx context.Context) error {
 		select {
 		case m := <-s.snap.marks:
 			s.marks = append(s.marks, m)
-		case c := <-s.snap.read:
-			s.waiting = append(s.waiting, c)
+		case d := <-s.snap.read:
+			if err := r.delivered(d); err != nil {
+				return err
+			}
 		default:
 			more = false
 		}
@@ -398,41 +408,88 @@ func (r *Reader) chunks(ctx context.Context) error {
 	return nil
 }
 
-// chunk emits c if the stream has passed its view; done says that it does not wait any more.
+// within gives the rows emitted of a table that is emitted while it is read: a
+// barrier has to wait for its end. 0 if there is none.
+func (r *Reader) within() int64 {
+	for _, c := range r.run.waiting {
+		if c.started {
+			return max(c.count, 1)
+		}
+	}
+	return 0
+}
+
+// delivered takes rows of a chunk from its reader.
+func (r *Reader) delivered(d delivery) error {
+	s, c := r.run, d.chunk
+	if !slices.Contains(s.waiting, c) {
+		s.waiting = append(s.waiting, c)
+	}
+	c.rows = append(c.rows, d.rows...)
+	c.count += d.count
+	c.bytes += d.bytes
+	c.ended = d.end
+	c.err = d.err
+	return nil
+}
+
+// chunk emits of c what is there, if the stream has passed its view; done says
+// that it does not wait any more.
 func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	s, seq := r.run, c.table.seq
 	if c.err != nil || c.again || c.high.uuid != r.pos.ServerUUID {
-		r.log.Info("chunk is read again", "table", c.table.id(), "reason", c.reason(r.pos.ServerUUID))
-		seq.drop(c)
-		s.snap.repeat(c)
-		return true, nil
+		return r.readAgain(c)
 	}
 	if !c.high.reached(r.pos.File, r.pos.Offset) {
+		return false, nil
+	}
+	if len(c.rows) == 0 && !c.ended {
 		return false, nil
 	}
 	if err := r.flush(ctx); err != nil {
 		return false, err
 	}
-	batches, err := seq.finish(c)
+	batches, done, err := seq.finish(c)
 	if errors.Is(err, errReadAgain) {
-		seq.drop(c)
-		s.snap.repeat(c)
-		return true, nil
-	}
-	if err != nil {
-		return false, err
+		return r.readAgain(c)
 	}
 	for i, b := range batches {
-		s.rows += int64(b.Rows())
-		if err := c.table.emit(ctx, s.out, b); err != nil {
-			for _, rest := range batches[i+1:] {
-				rest.Release()
-			}
-			return false, err
+		if err == nil {
+			s.rows += int64(b.Rows())
+			err = c.table.emit(ctx, s.out, b)
+			continue
+		}
+		batches[i].Release()
+	}
+	s.snap.hold(-c.bytes)
+	c.bytes = 0
+	if done {
+		s.snapRows += c.count
+	}
+	return done, err
+}
+
+// readAgain gives a chunk back to the readers. Once a part of it was emitted,
+// only a restart from the last checkpoint can take that back.
+func (r *Reader) readAgain(c *chunk) (done bool, err error) {
+	why := c.reason(r.pos.ServerUUID)
+	if c.started {
+		return false, &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceReach, Retry: true, Table: c.table.def.Label,
+			Msg:  "the table has to be read again, because " + why,
+			Hint: "the job starts again from its last checkpoint",
 		}
 	}
-	s.snapRows += c.count
-	s.snap.hold(-c.bytes)
+	if c.whole && !c.ended && c.err == nil {
+		// Its reader is still at work: what it brings is dropped.
+		c.again = true
+		r.run.snap.hold(-c.bytes)
+		c.rows, c.bytes = nil, 0
+		return false, nil
+	}
+	r.log.Info("chunk is read again", "table", c.table.id(), "reason", why)
+	c.table.seq.drop(c)
+	r.run.snap.repeat(c)
 	return true, nil
 }
 
@@ -441,8 +498,8 @@ func (c *chunk) reason(uuid string) string {
 	switch {
 	case c.err != nil:
 		return c.err.Error()
-	case c.again:
-		return "the table changed its columns"
+	case c.high.uuid == uuid:
+		return "the table changed meanwhile"
 	default:
 		return fmt.Sprintf("the stream is on server %s, the chunk on %s", uuid, c.high.uuid)
 	}
