@@ -30,8 +30,36 @@ func castable(from, to columnar.DataType) bool {
 	}
 }
 
-// castArray converts a to the form of type to; castable holds.
-func castArray(a arrow.Array, to columnar.DataType) (arrow.Array, error) {
+// CastKind says what reading stored values as another type does to them.
+type CastKind uint8
+
+// The kinds of casts.
+const (
+	// CastNone is no cast that leat reads with.
+	CastNone CastKind = iota
+	// CastLossless keeps every value.
+	CastLossless
+	// CastLossy may cut values, or turn them into NULL.
+	CastLossy
+)
+
+// CastOf gives the kind of cast between two column types.
+func CastOf(from, to columnar.DataType) CastKind {
+	switch {
+	case from.EqualIgnoreNull(to), castable(from, to):
+		return CastLossless
+	case lossy(from, to):
+		return CastLossy
+	default:
+		return CastNone
+	}
+}
+
+// castArray converts a, of type from, to the form of type to.
+func castArray(a arrow.Array, from, to columnar.DataType) (arrow.Array, error) {
+	if !castable(from, to) {
+		return castLossy(a, to), nil
+	}
 	want := columnar.ArrowType(to)
 	if arrow.TypeEqual(a.DataType(), want) {
 		a.Retain()

@@ -82,7 +82,7 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 	if system {
 		ask = append(ask, systemFields...)
 	}
-	casts := make([]*columnar.DataType, len(wanted))
+	casts := make([]*columnCast, len(wanted))
 	for i, c := range wanted {
 		old, ok := byID[c.ID]
 		switch {
@@ -90,10 +90,10 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 			// No column has an empty name: this one reads as nulls.
 			old = columnar.Field{Type: c.Type.AsNullable()}
 		case !old.Type.EqualIgnoreNull(c.Type):
-			if !castable(old.Type, c.Type) {
+			if CastOf(old.Type, c.Type) == CastNone {
 				return nil, fmt.Errorf("reading data file %s: column %s was %s and is %s now, which cannot be read yet", f.FileName, c.Name, old.Type, c.Type)
 			}
-			casts[i] = &wanted[i].Type
+			casts[i] = &columnCast{from: old.Type, to: c.Type}
 		}
 		ask = append(ask, old)
 	}
@@ -113,8 +113,11 @@ type fileReader struct {
 	r      *format.Reader
 	path   string
 	system bool
-	casts  []*columnar.DataType
+	casts  []*columnCast
 }
+
+// columnCast is what reading an older column takes.
+type columnCast struct{ from, to columnar.DataType }
 
 func (r *fileReader) Close() error { return r.r.Close() }
 
@@ -136,12 +139,12 @@ func (r *fileReader) Next() (*mergetree.Rows, error) {
 	} else {
 		rows.Seq, rows.Kinds = make([]int64, n), make([]int8, n)
 	}
-	for i, to := range r.casts {
-		if to == nil {
+	for i, c := range r.casts {
+		if c == nil {
 			continue
 		}
 		var cast arrow.Array
-		if cast, err = castArray(rows.Values[i], *to); err != nil {
+		if cast, err = castArray(rows.Values[i], c.from, c.to); err != nil {
 			rows.Release()
 			return nil, fmt.Errorf("reading data file %s: %w", r.path, err)
 		}

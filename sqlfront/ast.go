@@ -337,8 +337,39 @@ type AlterTable struct {
 	Options Options    // of SET
 	Keys    []Option   // of RESET; only Key and KeyPos are set
 	NewName ObjectName // of RENAME TO
-	// Rest is the source text behind the first word of any other action.
+	// Rest is the source text behind the first word of any other action; what it
+	// says is in the fields below.
 	Rest string
+	// Columns are those of ADD and MODIFY, in order.
+	Columns []AlterColumn
+	// Dropped are the columns of DROP, each by its path.
+	Dropped [][]Name
+	// Renamed is the column of RENAME and NewColumn its new name.
+	Renamed   []Name
+	NewColumn Name
+	// Partitions are those of ADD PARTITION and DROP PARTITION; with IfPartition
+	// one that is there, or missing, is no error.
+	Partitions  [][]PartitionValue
+	IfPartition bool
+	// Watermark is that of ADD and MODIFY; DropWatermark is DROP WATERMARK.
+	Watermark     *Watermark
+	DropWatermark bool
+	// Key is where a primary key or another constraint is changed; zero without one.
+	Key diag.Pos
+	// OfPartition is the place of ALTER TABLE t PARTITION (…) of older dialects.
+	OfPartition diag.Pos
+}
+
+// AlterColumn is a column of ADD or MODIFY with its place.
+type AlterColumn struct {
+	Column
+	// Path is the name, with the ROW columns around it in front.
+	Path []Name
+	// NullabilityGiven says that NULL or NOT NULL was written.
+	NullabilityGiven bool
+	First            bool
+	// After is the column in front; the zero Name without one.
+	After Name
 }
 
 // Ignored is a statement that leat accepts and does nothing for.
