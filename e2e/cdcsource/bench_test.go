@@ -84,7 +84,7 @@ func prepareBench(b *testing.B, s *mysqld.Server) {
 	}
 }
 
-func benchRun(b *testing.B, cfg cdc.Config) {
+func benchRun(b *testing.B, cfg cdc.Config, want int64) {
 	b.Helper()
 	for b.Loop() {
 		r, err := cdc.New(cfg)
@@ -99,7 +99,7 @@ func benchRun(b *testing.B, cfg cdc.Config) {
 		if err := r.Run(b.Context(), c); err != nil {
 			b.Fatal(err)
 		}
-		if c.rows < int64(benchRows()) {
+		if c.rows < want {
 			b.Fatalf("%d rows", c.rows)
 		}
 		b.ReportMetric(float64(c.rows)/time.Since(start).Seconds(), "rows/s")
@@ -109,7 +109,7 @@ func benchRun(b *testing.B, cfg cdc.Config) {
 
 func BenchmarkSnapshot(b *testing.B) {
 	prepareBench(b, gtidServer)
-	benchRun(b, benchConfig(gtidServer))
+	benchRun(b, benchConfig(gtidServer), int64(benchRows()))
 }
 
 func BenchmarkStream(b *testing.B) {
@@ -119,5 +119,21 @@ func BenchmarkStream(b *testing.B) {
 	prepareBench(b, gtidServer)
 	cfg := benchConfig(gtidServer)
 	cfg.Startup.Mode = cdc.StartEarliest
-	benchRun(b, cfg)
+	benchRun(b, cfg, int64(benchRows()))
+}
+
+// BenchmarkSmallTransactions streams transactions of one row each.
+func BenchmarkSmallTransactions(b *testing.B) {
+	s := gtidServer
+	const txns = 100_000
+	err := s.Exec("RESET BINARY LOGS AND GTIDS", "DROP DATABASE IF EXISTS bench", "CREATE DATABASE bench", "SET GLOBAL sync_binlog = 0, GLOBAL innodb_flush_log_at_trx_commit = 0",
+		"CREATE TABLE bench.orders (order_id BIGINT NOT NULL PRIMARY KEY AUTO_INCREMENT, user_id BIGINT, amount DECIMAL(18,2), status VARCHAR(20), city VARCHAR(64), create_time DATETIME, quantity INT)",
+		"CREATE PROCEDURE bench.fill() BEGIN DECLARE i INT DEFAULT 0; WHILE i < 100000 DO INSERT INTO bench.orders VALUES (NULL, i, i / 3, 'paid', 'city', '2024-01-01', 3); SET i = i + 1; END WHILE; END",
+		"CALL bench.fill()")
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := benchConfig(s)
+	cfg.Startup.Mode = cdc.StartEarliest
+	benchRun(b, cfg, txns)
 }

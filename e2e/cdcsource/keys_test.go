@@ -90,6 +90,7 @@ func TestKeysOfAllForms(t *testing.T) {
 func readShapes(t *testing.T, s *mysqld.Server, db string, cfg cdc.Config, whole bool) {
 	t.Helper()
 	cfg.Tables = nil
+	cfg.SnapshotBytes = 100_000 // less than two batches
 	var names []string
 	for _, sh := range shapes {
 		if sh.whole == whole {
