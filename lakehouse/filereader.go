@@ -38,7 +38,7 @@ func (t *Table) schemaOf(ctx context.Context, id int64) (*spec.TableSchema, erro
 	if s := t.schemas.byID[id]; s != nil {
 		return s, nil
 	}
-	s, err := readSchema(ctx, t.FS, t.Path, id)
+	s, err := readSchema(ctx, t.FS, t.home, id)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,12 @@ type ScanOptions struct {
 	Columns []string
 	// Partition picks partitions; nil takes all.
 	Partition func(partition spec.BinaryRow) bool
+	// At is read in place of a snapshot by id: what a tag holds. Snapshot is ignored then.
+	At *spec.Snapshot
+	// File picks files; nil takes all.
+	File func(*spec.ManifestEntry) bool
+	// KeepDeletes gives deleted rows too; every batch has kinds then.
+	KeepDeletes bool
 }
 
 // Plan is what a scan reads: independent splits of one snapshot.
@@ -43,6 +49,8 @@ type Plan struct {
 	// columns are those read: Schema's, then key columns needed to merge; keys are the key's positions.
 	columns *columnar.Schema
 	keys    []int
+	// keepDeletes is ScanOptions.KeepDeletes.
+	keepDeletes bool
 }
 
 // Split is a part of a bucket that can be read by itself.
@@ -59,7 +67,10 @@ type Split struct {
 // ScanPlan plans the read of a snapshot. A snapshot named by id is read with
 // the schema it was made with, the latest one with the table's.
 func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
-	s, err := t.snapshotOf(ctx, o.Snapshot)
+	s, err := o.At, error(nil)
+	if s == nil {
+		s, err = t.snapshotOf(ctx, o.Snapshot)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +84,9 @@ func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	}
 	if o.Partition != nil {
 		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !o.Partition(e.Partition) })
+	}
+	if o.File != nil {
+		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !o.File(&e) })
 	}
 	for _, b := range byBucket(entries) {
 		p.addBucket(b)
@@ -89,13 +103,13 @@ func (t *Table) snapshotOf(ctx context.Context, id int64) (*spec.Snapshot, error
 
 func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*Plan, error) {
 	schema := t.Schema
-	if o.Snapshot != 0 && s != nil {
+	if (o.Snapshot != 0 || o.At != nil) && s != nil {
 		var err error
 		if schema, err = t.schemaOf(ctx, s.SchemaID); err != nil {
 			return nil, err
 		}
 	}
-	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns()}
+	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns(), keepDeletes: o.KeepDeletes}
 	if o.Columns != nil {
 		idx := make([]int, len(o.Columns))
 		for i, c := range o.Columns {
@@ -274,13 +288,20 @@ func (r *SplitReader) Next() (*columnar.Batch, error) {
 
 func (r *SplitReader) batch(rows *mergetree.Rows) *columnar.Batch {
 	n := len(r.p.Schema.Fields)
+	var kinds []columnar.RowKind
+	if r.p.keepDeletes {
+		kinds = make([]columnar.RowKind, rows.Len())
+		for i, k := range rows.Kinds {
+			kinds[i] = columnar.RowKind(k)
+		}
+	}
 	for _, a := range rows.Values[n:] {
 		a.Release()
 	}
 	for _, a := range rows.System {
 		a.Release()
 	}
-	return columnar.NewBatch(r.p.Schema, nil, slices.Clone(rows.Values[:n]), rows.Len())
+	return columnar.NewBatch(r.p.Schema, kinds, slices.Clone(rows.Values[:n]), rows.Len())
 }
 
 // open starts a section: a single file without deletes is read as it is, anything else merged.
@@ -288,7 +309,7 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	t := r.p.t
 	if len(section) == 1 && len(section[0].Files) == 1 {
 		f := &section[0].Files[0]
-		if r.p.keys == nil || f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0 {
+		if r.p.keys == nil || !r.p.keepDeletes && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
 			src, err := t.openFile(r.ctx, r.s.Partition, r.s.Bucket, f, r.p.Schema.Fields, false)
 			if err != nil {
 				return nil, err
@@ -296,7 +317,7 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 			return plainSource{src}, nil
 		}
 	}
-	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, t.opener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true), true, true)
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, t.opener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true), !r.p.keepDeletes, true)
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
 	}

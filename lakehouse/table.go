@@ -21,6 +21,8 @@ type Table struct {
 	// Options are Schema.Options, parsed.
 	Options Options
 
+	// home holds schemas, snapshots and tags: Path, or the directory of a branch.
+	home      string
 	paths     *spec.Layout
 	snapshots *commit.Snapshots
 	manifests *commit.Manifests
@@ -33,17 +35,17 @@ func Open(ctx context.Context, fs fileio.FS, path string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newTable(fs, path, s)
+	return newTable(fs, path, path, s)
 }
 
-func newTable(fs fileio.FS, path string, s *spec.TableSchema) (*Table, error) {
+func newTable(fs fileio.FS, path, home string, s *spec.TableSchema) (*Table, error) {
 	o, err := parseOptions(path, s)
 	if err != nil {
 		return nil, err
 	}
 	return &Table{
-		FS: fs, Path: path, Schema: s, Options: o, paths: spec.NewLayout(path, s, fs.Join),
-		snapshots: commit.NewSnapshots(fs, path), manifests: commit.NewManifests(fs, path),
+		FS: fs, Path: path, Schema: s, Options: o, home: home, paths: spec.NewLayout(path, s, fs.Join),
+		snapshots: commit.NewSnapshots(fs, home), manifests: commit.NewManifests(fs, path),
 	}, nil
 }
 
