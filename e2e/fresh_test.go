@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"leat/e2e/harness"
 	"leat/e2e/judge"
@@ -17,7 +19,7 @@ type items struct {
 
 func makeItems(t testing.TB, s *mysqld.Server, db string) items {
 	t.Helper()
-	judge.Exec(t, s, "CREATE DATABASE "+db, "CREATE TABLE "+db+".items (id INT NOT NULL PRIMARY KEY, v VARCHAR(20))",
+	judge.Exec(t, s, "DROP DATABASE IF EXISTS "+db, "CREATE DATABASE "+db, "CREATE TABLE "+db+".items (id INT NOT NULL PRIMARY KEY, v VARCHAR(20))",
 		"INSERT INTO "+db+".items VALUES (1, 'one'), (2, 'two'), (3, 'three')")
 	return items{server: s, db: db}
 }
@@ -102,4 +104,36 @@ func TestPurged(t *testing.T) {
 	refused(t, j, "5006", []string{"--replace"}, "--catch-up", "--fresh")
 	j.CatchUp("--fresh", "--replace")
 	j.Lake("d.items").CheckRows(t, i.rows(t))
+}
+
+// TestKilledReplace kills a run that replaces a table, after it took the job
+// over: before its first checkpoint and later. Resuming must replace the table all the same: rows that
+// the source no longer has must not come through.
+func TestKilledReplace(t *testing.T) {
+	t.Parallel()
+	i := makeItems(t, judge.MySQL(t), "e2e_replace")
+	for _, after := range []time.Duration{0, 5 * time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			t.Parallel()
+			j := i.job(t, "replace-"+after.String())
+			lake := j.Lake("d.items")
+			judge.Java(t).Create(t, lake.Warehouse, lake.Table, `{"fields":[{"name":"id","type":"INT NOT NULL"},{"name":"v","type":"STRING"}],"primaryKeys":["id"],"options":{"bucket":"2"}}`)
+			judge.Java(t).Write(t, lake.Warehouse, lake.Table, "before", 1, `{"id":77,"v":"stale"}`)
+			run := j.Start("--fresh", "--replace")
+			harness.Eventually(t, "the job was taken over", func() bool {
+				entries, err := filepath.Glob(filepath.Join(j.State(), "jobs", "*", "entry-*"))
+				return err == nil && len(entries) > 0
+			})
+			time.Sleep(after)
+			run.Kill()
+			snapshots := len(judge.Java(t).Snapshots(t, lake.Warehouse, lake.Table))
+			r := j.Run("--catch-up")
+			if r.Code != 0 {
+				t.Fatalf("resuming after %d snapshots: exit code %d\n%s", snapshots, r.Code, r.Stderr)
+			}
+			t.Logf("%d snapshots at the kill", snapshots)
+			lake.CheckJava(t, i.rows(t))
+			lake.CheckNoOrphans(t)
+		})
+	}
 }

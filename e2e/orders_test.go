@@ -20,7 +20,7 @@ const ordersTable = `CREATE TABLE %s.orders (
 // makeOrders makes a table of n orders, ids from 1, over four days.
 func makeOrders(t testing.TB, db string, n int) {
 	t.Helper()
-	judge.Exec(t, judge.MySQL(t), "CREATE DATABASE "+db, fmt.Sprintf(ordersTable, db), fmt.Sprintf(`INSERT INTO %s.orders
+	judge.Exec(t, judge.MySQL(t), "DROP DATABASE IF EXISTS "+db, "CREATE DATABASE "+db, fmt.Sprintf(ordersTable, db), fmt.Sprintf(`INSERT INTO %s.orders
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		SELECT /*+ SET_VAR(cte_max_recursion_depth = 1000000) */ i, i %% 97, i * 1.01, i %% 5, TIMESTAMP('2026-07-06') + INTERVAL i %% 4 DAY, '2026-07-06 01:02:03.456' FROM n`, db, n))
 }

@@ -24,7 +24,7 @@ const opening = 1000
 
 func makeAccounts(t testing.TB, s *mysqld.Server, db string, n int) accounts {
 	t.Helper()
-	judge.Exec(t, s, "CREATE DATABASE "+db,
+	judge.Exec(t, s, "DROP DATABASE IF EXISTS "+db, "CREATE DATABASE "+db,
 		"CREATE TABLE "+db+".accounts (id BIGINT NOT NULL PRIMARY KEY, region VARCHAR(10) NOT NULL, balance BIGINT NOT NULL, note VARCHAR(200))",
 		fmt.Sprintf(`INSERT INTO %s.accounts WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			SELECT /*+ SET_VAR(cte_max_recursion_depth = 10000000) */ i, CONCAT('r', i %% 3), %d, REPEAT(CHAR(97 + i %% 26), i %% 150) FROM n`, db, n-1, opening))
@@ -64,7 +64,7 @@ func (a accounts) work(x *harness.Tx) bool {
 
 // script carries the accounts into a table partitioned by region.
 func (a accounts) script(name, interval, changelog string, more ...string) string {
-	return harness.Settings(name, interval) +
+	return harness.Settings(name, interval, "leat.memory.write-buffers", "16 mb") +
 		harness.MySQLTable("src", "id BIGINT NOT NULL, region STRING NOT NULL, balance BIGINT, note STRING, PRIMARY KEY (id) NOT ENFORCED",
 			"accounts", "scan.incremental.snapshot.chunk.size", "500") +
 		harness.LakeDatabase +

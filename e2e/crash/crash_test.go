@@ -92,6 +92,10 @@ func TestCrashInSnapshot(t *testing.T) {
 			break
 		}
 	}
+	run := j.Start()
+	j.Wait("crash-snapshot", "snapshot")
+	time.Sleep(time.Second)
+	run.Stop()
 	load.MustStop(t)
 	j.CatchUp()
 	t.Logf("%d kills with a part of the table in the lake", partial)
@@ -100,8 +104,7 @@ func TestCrashInSnapshot(t *testing.T) {
 	}
 	lake := j.Lake("d.accounts")
 	lake.CheckJava(t, a.rows(t))
-	from := lake.CheckProperties(t, true)
-	lake.CheckSums(t, from, "balance", a.sum())
+	lake.CheckSums(t, lake.CheckProperties(t, true), "balance", a.sum())
 	lake.CheckNoOrphans(t)
 }
 

@@ -121,7 +121,7 @@ func TestLongRun(t *testing.T) {
 	t.Parallel()
 	a := makeAccounts(t, judge.MySQL(t), "long_run", 60)
 	j := harness.NewJob(t, a.script("long-run", "100ms", "input",
-		"snapshot.num-retained.min", "3", "snapshot.num-retained.max", "10", "snapshot.time-retained", "1s"), a.env()...)
+		"snapshot.num-retained.min", "5", "snapshot.num-retained.max", "40", "snapshot.time-retained", "3s"), a.env()...)
 	load := harness.StartLoad(t, a.server, a.db, 2, func(x *harness.Tx) bool {
 		time.Sleep(4 * time.Millisecond)
 		return a.work(x)
@@ -143,8 +143,8 @@ func TestLongRun(t *testing.T) {
 	}
 	snapshots := judge.Java(t).Snapshots(t, lake.Warehouse, lake.Table)
 	last := snapshots[len(snapshots)-1].Int("id")
-	if len(snapshots) > 12 || last < 100 {
-		t.Errorf("%d snapshots are kept of %d, num-retained.max is 10", len(snapshots), last)
+	if len(snapshots) > 42 || last < 100 {
+		t.Errorf("%d snapshots are kept of %d, num-retained.max is 40", len(snapshots), last)
 	}
 	lake.CheckJava(t, a.rows(t))
 	lake.CheckSums(t, snapshots[0].Int("id"), "balance", a.sum())

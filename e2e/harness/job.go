@@ -241,7 +241,7 @@ func (j *Job) Wait(name, until string) {
 // Eventually polls cond until it holds, for half a minute.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("half a minute passed before %s", what)
 		}

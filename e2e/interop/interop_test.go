@@ -19,7 +19,7 @@ const rows = 200
 func source(t testing.TB, db string) []string {
 	t.Helper()
 	s := judge.MySQL(t)
-	judge.Exec(t, s, "CREATE DATABASE "+db, "CREATE TABLE "+db+".things (id BIGINT NOT NULL PRIMARY KEY, part VARCHAR(5) NOT NULL, n INT, v VARCHAR(30))",
+	judge.Exec(t, s, "DROP DATABASE IF EXISTS "+db, "CREATE DATABASE "+db, "CREATE TABLE "+db+".things (id BIGINT NOT NULL PRIMARY KEY, part VARCHAR(5) NOT NULL, n INT, v VARCHAR(30))",
 		fmt.Sprintf(`INSERT INTO %s.things WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, CONCAT('p', i %% 2), i, 'first' FROM n`, db, rows))
 	return harness.SourceEnv(s, db)
 }
