@@ -3,6 +3,7 @@ package lakehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,11 +36,11 @@ func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
 	}
-	if layout.Append && t.Options.Bucket < 1 {
-		return t.compactAppend(ctx, cfg, layout, entries)
+	if cfg.Partition != nil {
+		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !cfg.Partition(e.Partition) })
 	}
 	if layout.Append {
-		return nil, nil
+		return t.compactAppend(ctx, cfg, layout, entries)
 	}
 	j := compactJob{t: t, cfg: cfg, layout: layout, order: mergetree.NewKeyOrder(layout.KeyTypes())}
 	var g errgroup.Group
@@ -137,7 +138,15 @@ func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, cfg WriteConfi
 	}, nil
 }
 
-// compactAppend joins small files of each partition of an unaware append table.
+// pickAppend picks files of an append table to join: those of fixed buckets keep their order.
+func (t *Table) pickAppend(live []spec.DataFileMeta) []spec.DataFileMeta {
+	if t.mode() == fixedBuckets {
+		return mergetree.PickAdjacent(live, t.Options.TargetFileSize, t.Options.CompactMinFiles)
+	}
+	return mergetree.PickAppend(live, t.Options.TargetFileSize, t.Options.CompactMinFiles)
+}
+
+// compactAppend joins small files of each bucket of an append table.
 func (t *Table) compactAppend(ctx context.Context, cfg WriteConfig, layout *mergetree.Layout, entries []spec.ManifestEntry) ([]spec.CommitMessage, error) {
 	var msgs []spec.CommitMessage
 	for _, b := range byBucket(entries) {
@@ -145,7 +154,7 @@ func (t *Table) compactAppend(ctx context.Context, cfg WriteConfig, layout *merg
 		for i := range b {
 			files[i] = b[i].File
 		}
-		small := mergetree.PickAppend(files, t.Options.TargetFileSize, t.Options.CompactMinFiles)
+		small := t.pickAppend(files)
 		if small == nil {
 			continue
 		}

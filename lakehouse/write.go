@@ -23,6 +23,8 @@ type WriteConfig struct {
 	Budget *MemoryBudget
 	Pool   *WorkPool
 	Log    *slog.Logger
+	// Partition picks the partitions that Compact works on; nil takes all.
+	Partition func(spec.BinaryRow) bool
 }
 
 // Writer turns change batches into data files of one table. Write, Prepare and
@@ -112,11 +114,8 @@ func (t *Table) checkWritable() error {
 	if f := t.Schema.Options[spec.OptionFileFormat]; f != "" && f != "parquet" {
 		return refuse(spec.OptionFileFormat, fmt.Sprintf("leat writes parquet files, not %s", f), "set 'file.format' = 'parquet'; files of other formats in the table stay readable to engines that know them")
 	}
-	if len(t.Schema.PrimaryKeys) == 0 {
-		if o.Bucket == 0 || o.Bucket < -1 {
-			return refuse(spec.OptionBucket, fmt.Sprintf("%d is not possible for an append table", o.Bucket), "use -1, or a positive number with 'bucket-key'")
-		}
-		return nil
+	if err := t.checkBuckets(); err != nil || len(t.Schema.PrimaryKeys) == 0 {
+		return err
 	}
 	switch {
 	case o.Bucket < 1:

@@ -230,7 +230,8 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 	return c.dropConflicts(p, found), nil
 }
 
-// replaceAll gives the part with a deletion of every file that is live now.
+// replaceAll gives the part with a deletion of every file that is live now, in
+// the partitions that it is about.
 func (c *Committer) replaceAll(ctx context.Context, p *part) (*part, error) {
 	q := *p
 	q.entries = nil
@@ -238,6 +239,9 @@ func (c *Committer) replaceAll(ctx context.Context, p *part) (*part, error) {
 		live, err := c.manifests.Live(ctx, c.view.snap)
 		if err != nil {
 			return nil, err
+		}
+		if p.partition != nil {
+			live = slices.DeleteFunc(live, func(e spec.ManifestEntry) bool { return !p.partition(e.Partition) })
 		}
 		for i := range live {
 			live[i].Kind = spec.Remove

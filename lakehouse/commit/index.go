@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"leat/lakehouse/spec"
 )
@@ -53,11 +54,14 @@ func (c *Committer) combineIndex(live, changes []spec.IndexManifestEntry) []spec
 // writeIndexManifest writes the index manifest after p; nil if no index file is left.
 func (c *Committer) writeIndexManifest(ctx context.Context, v *view, p *part) (*string, error) {
 	var live []spec.IndexManifestEntry
-	if !p.overwrite {
+	if !p.overwrite || p.partition != nil {
 		var err error
 		if live, err = c.manifests.Index(ctx, v.snap); err != nil {
 			return nil, err
 		}
+	}
+	if p.overwrite {
+		live = slices.DeleteFunc(live, func(e spec.IndexManifestEntry) bool { return p.partition(e.Partition) })
 	}
 	entries := c.combineIndex(live, p.index)
 	if len(entries) == 0 {

@@ -71,6 +71,8 @@ type Request struct {
 	CheckAppend bool
 	// Overwrite replaces all that the table holds by NewFiles; changelog files are left out.
 	Overwrite bool
+	// Partition limits Overwrite to partitions; nil takes all.
+	Partition func(spec.BinaryRow) bool
 }
 
 // part is one snapshot to make of a request.
@@ -85,6 +87,8 @@ type part struct {
 	watermark  *int64
 	check      bool
 	overwrite  bool
+	// partition limits overwrite; nil takes all.
+	partition func(spec.BinaryRow) bool
 }
 
 // key is what makes a part recognisable among snapshots.
@@ -103,7 +107,7 @@ func (r *Request) split() (appendPart, compactPart *part) {
 		watermark: r.Watermark, check: r.CheckAppend,
 	}
 	if r.Overwrite {
-		a.kind, a.overwrite = spec.Overwrite, true
+		a.kind, a.overwrite, a.partition = spec.Overwrite, true, r.Partition
 	}
 	c := &part{
 		user: r.User, identifier: r.Identifier, kind: spec.Compact, properties: r.Properties,

@@ -75,7 +75,7 @@ func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared
 	}
 	scrap = append(scrap, baseList.name)
 	snap := c.nextSnapshot(v, p, pre, baseList)
-	if len(p.index) > 0 {
+	if len(p.index) > 0 || p.partition != nil {
 		name, err := c.writeIndexManifest(ctx, v, p)
 		if name != nil {
 			scrap = append(scrap, *name)
