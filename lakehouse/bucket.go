@@ -63,20 +63,12 @@ func (w *Writer) openTrees(f *frozen) error {
 	defer w.mu.Unlock()
 	for id, b := range missing {
 		if w.layout.Append {
-			b.tree = mergetree.NewAppendTree(live[id], w.pickAppend)
+			b.tree = mergetree.NewAppendTree(live[id], w.t.pickAppend)
 			continue
 		}
 		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction)
 	}
 	return nil
-}
-
-// pickAppend picks files to join; files of fixed buckets keep their order and are left alone.
-func (w *Writer) pickAppend(live []spec.DataFileMeta) []spec.DataFileMeta {
-	if w.t.Options.Bucket > 0 {
-		return nil
-	}
-	return mergetree.PickAppend(live, w.t.Options.TargetFileSize, w.t.Options.CompactMinFiles)
 }
 
 // liveFiles reads the live files of some buckets at the latest snapshot, whose

@@ -164,6 +164,9 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 	}
 	var sections [][]mergetree.Run
 	if p.keys == nil {
+		if p.t.mode() == fixedBuckets {
+			mergetree.SortByArrival(files)
+		}
 		for _, f := range files {
 			sections = append(sections, []mergetree.Run{{Files: []spec.DataFileMeta{f}}})
 		}

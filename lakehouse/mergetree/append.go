@@ -1,10 +1,12 @@
 package mergetree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"leat/lakehouse/spec"
 )
@@ -29,6 +31,36 @@ func PickAppend(files []spec.DataFileMeta, target int64, minFiles int) []spec.Da
 		return nil
 	}
 	return small
+}
+
+// PickAdjacent gives files of one bucket of an append table whose rows keep
+// their order that are worth joining, nil if there are none: minFiles small
+// files, or as many as make a whole one, with nothing in between. Files that
+// are large enough end a run.
+func PickAdjacent(files []spec.DataFileMeta, target int64, minFiles int) []spec.DataFileMeta {
+	files = slices.Clone(files)
+	SortByArrival(files)
+	limit := int64(float64(target) * smallFile)
+	from, size := 0, int64(0)
+	for i := range files {
+		if files[i].FileSize >= limit {
+			from, size = i+1, 0
+			continue
+		}
+		size += files[i].FileSize
+		if n := i + 1 - from; n > 1 && (n >= minFiles || size >= target) {
+			return files[from : i+1]
+		}
+	}
+	return nil
+}
+
+// SortByArrival puts files of one bucket of an append table into the order in
+// which their rows came.
+func SortByArrival(files []spec.DataFileMeta) {
+	slices.SortStableFunc(files, func(a, b spec.DataFileMeta) int {
+		return cmp.Or(cmp.Compare(a.MinSequenceNumber, b.MinSequenceNumber), cmp.Compare(a.MaxSequenceNumber, b.MaxSequenceNumber))
+	})
 }
 
 // CompactAppend joins files of an append table in the order given.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -14,15 +15,19 @@ import (
 	"leat/internal/fileio"
 )
 
-// bufferSize is what a writer collects before it calls the system: large enough
-// that a column chunk costs few calls, small beside the memory of the chunk itself.
-const bufferSize = 1 << 20
+// bufferSize is what a writer collects of small writes before it calls the
+// system; larger ones go straight through. Many files are open at once, so it is
+// small, and the buffers are used again.
+const bufferSize = 64 << 10
+
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferSize) }}
 
 // writer writes a temporary file and links it to its name at Commit.
 type writer struct {
 	name string
 	f    *os.File
-	buf  *bufio.Writer
+	// buf is nil once its content is in the file.
+	buf *bufio.Writer
 	// done is set once the temporary file is gone or has become the file.
 	done bool
 }
@@ -36,7 +41,21 @@ func (*FS) Create(ctx context.Context, name string) (fileio.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writer{name: name, f: f, buf: bufio.NewWriterSize(f, bufferSize)}, nil
+	buf, ok := buffers.Get().(*bufio.Writer)
+	if !ok {
+		buf = bufio.NewWriterSize(nil, bufferSize)
+	}
+	buf.Reset(f)
+	return &writer{name: name, f: f, buf: buf}, nil
+}
+
+// dropBuffer gives the buffer back; it must not refer to the file any longer.
+func (w *writer) dropBuffer() {
+	if w.buf != nil {
+		w.buf.Reset(nil)
+		buffers.Put(w.buf)
+		w.buf = nil
+	}
 }
 
 // createTemp opens a new temporary file for name; missing parents are made.
@@ -58,7 +77,7 @@ func createTemp(name string) (*os.File, error) {
 }
 
 func (w *writer) Write(p []byte) (int, error) {
-	if w.done {
+	if w.done || w.buf == nil {
 		return 0, wrap("writing", w.name, fs.ErrClosed)
 	}
 	n, err := w.buf.Write(p)
@@ -77,9 +96,13 @@ func (w *writer) Commit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if w.buf == nil {
+		return wrap("committing", w.name, fs.ErrClosed)
+	}
 	if err := w.buf.Flush(); err != nil {
 		return wrap("writing", w.name, err)
 	}
+	w.dropBuffer()
 	if err := closeSynced(w.f); err != nil {
 		return wrap("writing", w.name, err)
 	}
@@ -95,6 +118,7 @@ func (w *writer) Abort(context.Context) error {
 		return nil
 	}
 	w.done = true
+	w.dropBuffer()
 	// The file may be closed already by a Commit that failed later on.
 	if err := w.f.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
 		return errors.Join(wrap("closing", w.f.Name(), err), dropTemp(w.f.Name()))

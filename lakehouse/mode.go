@@ -1,0 +1,73 @@
+package lakehouse
+
+import (
+	"fmt"
+	"slices"
+
+	"leat/internal/diag"
+	"leat/lakehouse/spec"
+)
+
+// bucketMode is how a table assigns rows to buckets (BucketMode.java).
+type bucketMode uint8
+
+const (
+	// fixedBuckets hashes the bucket key onto option bucket.
+	fixedBuckets bucketMode = iota
+	// dynamicBuckets keeps an index of key hashes for each partition and opens buckets as they fill.
+	dynamicBuckets
+	// crossPartition is dynamic where the key does not determine the partition: a
+	// row with a known key moves out of the partition it was in.
+	crossPartition
+	// unawareBuckets has no buckets: files of a partition are independent of each other.
+	unawareBuckets
+	// postponedBuckets leaves the assignment to a later compaction.
+	postponedBuckets
+)
+
+// String names the mode as Paimon does.
+func (m bucketMode) String() string {
+	return [...]string{"HASH_FIXED", "HASH_DYNAMIC", "KEY_DYNAMIC", "BUCKET_UNAWARE", "POSTPONE_MODE"}[m]
+}
+
+// mode gives the bucket mode of the table.
+func (t *Table) mode() bucketMode {
+	switch n := t.Options.Bucket; {
+	case n > 0:
+		return fixedBuckets
+	case len(t.Schema.PrimaryKeys) == 0:
+		return unawareBuckets
+	case n == spec.PostponeBucket:
+		return postponedBuckets
+	case keyCovers(t.Schema):
+		return dynamicBuckets
+	default:
+		return crossPartition
+	}
+}
+
+// keyCovers reports whether the primary key contains all partition columns.
+func keyCovers(s *spec.TableSchema) bool {
+	return !slices.ContainsFunc(s.PartitionKeys, func(k string) bool { return !slices.Contains(s.PrimaryKeys, k) })
+}
+
+// checkBuckets refuses numbers of buckets that a table of this kind cannot have.
+func (t *Table) checkBuckets() error {
+	n := t.Options.Bucket
+	refuse := func(option, msg, hint string) error {
+		return &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option, Msg: msg, Hint: hint}
+	}
+	if len(t.Schema.PrimaryKeys) > 0 {
+		if n == 0 || n < spec.PostponeBucket {
+			return refuse(spec.OptionBucket, fmt.Sprintf("%d is no number of buckets", n), "use -1, -2 or a positive number")
+		}
+		return nil
+	}
+	switch {
+	case n == 0 || n < -1:
+		return refuse(spec.OptionBucket, fmt.Sprintf("%d is not possible for an append table", n), "use -1, or a positive number with 'bucket-key'")
+	case n > 0 && len(t.Schema.BucketKeys()) == 0:
+		return refuse(spec.OptionBucketKey, "an append table with fixed buckets needs it", "name the columns that choose the bucket, or set 'bucket' to -1")
+	}
+	return nil
+}
