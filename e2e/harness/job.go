@@ -32,8 +32,7 @@ type Job struct {
 // WAREHOUSE is set.
 func NewJob(t testing.TB, script string, env ...string) *Job {
 	t.Helper()
-	// Not t.TempDir: the path of a control socket must be short.
-	dir, err := os.MkdirTemp("", "leat-e2e-")
+	dir, err := os.MkdirTemp("", "leat-e2e-") //nolint:usetesting // the path of a control socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +109,7 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// Start runs the script in the background: leat run script.sql args…
+// Start runs the script in the background by leat run, with these flags.
 func (j *Job) Start(args ...string) *Child {
 	j.t.Helper()
 	return j.StartCommand(append([]string{"run", "script.sql"}, args...)...)

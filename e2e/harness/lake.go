@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,11 +84,14 @@ func keyOf(r judge.Row, key []string) string {
 // Moves counts the rows that left one place and entered another within one
 // snapshot: -D and +I of the same id under different values of place.
 func Moves(changes []judge.Row, id, place string) int {
-	type at struct{ snapshot, id string }
+	type at struct {
+		snapshot int64
+		id       string
+	}
 	left := map[at]any{}
 	n := 0
 	for _, c := range changes {
-		k := at{snapshot: fmt.Sprint(c.Int("_snapshot")), id: fmt.Sprint(c[id])}
+		k := at{snapshot: c.Int("_snapshot"), id: fmt.Sprint(c[id])}
 		switch c.Kind() {
 		case "-D":
 			left[k] = c[place]
@@ -150,10 +154,10 @@ func (l Lake) CheckProperties(t testing.TB, gtid bool) (complete int64) {
 // CheckSums requires that every snapshot from the given one on has this sum of a column.
 func (l Lake) CheckSums(t testing.TB, from int64, column string, want int64) {
 	t.Helper()
-	sums := judge.Java(t).Sums(t, l.Warehouse, l.Table, []string{column}, "--from", fmt.Sprint(from))
+	sums := judge.Java(t).Sums(t, l.Warehouse, l.Table, []string{column}, "--from", strconv.FormatInt(from, 10))
 	wrong := 0
 	for _, s := range sums {
-		if s.Sums[column] != fmt.Sprint(want) {
+		if s.Sums[column] != strconv.FormatInt(want, 10) {
 			wrong++
 			if wrong <= 5 {
 				t.Errorf("snapshot %d: sum of %s over %d rows is %s, want %d", s.Snapshot, column, s.Rows, s.Sums[column], want)
