@@ -30,7 +30,7 @@ func readAll(t tester, tab *lakehouse.Table, o lakehouse.ScanOptions) (*columnar
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []string
+	rows := []string{}
 	err = tab.Scan(t.Context(), o, func(b *columnar.Batch) error {
 		rows = append(rows, renderRows(b)...)
 		return nil

@@ -14,8 +14,10 @@ import (
 
 // The changelog producers that a Writer knows.
 const (
-	ChangelogNone  = "none"
-	ChangelogInput = "input"
+	ChangelogNone   = "none"
+	ChangelogInput  = "input"
+	ChangelogLookup = "lookup"
+	ChangelogFull   = "full-compaction"
 )
 
 // Options are the options of a table that reading and writing look at, parsed.
@@ -26,6 +28,12 @@ type Options struct {
 	// ChangelogProducer is 'changelog-producer'.
 	ChangelogProducer string
 	MergeEngine       string
+	// Engine says how rows of a key become one; nil is deduplicate by sequence number.
+	Engine *mergetree.EngineSpec
+	// RowKindField is 'rowkind.field', "" for the kinds that rows have.
+	RowKindField string
+	// DeletionVectors is 'deletion-vectors.enabled'.
+	DeletionVectors bool
 	WriteOnly         bool
 	IgnoreDelete      bool
 	// IgnoreUpdateBefore drops -U rows.
@@ -47,6 +55,7 @@ type Options struct {
 	// StatsColumns are the modes of single columns; KeepFirstStats limits statistics to a prefix, -1 for all.
 	StatsColumns   map[string]spec.StatsMode
 	KeepFirstStats int
+	Dynamic        DynamicOptions
 }
 
 // optionReader parses values and remembers the first that cannot be.
@@ -97,7 +106,10 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		ChangelogProducer:  strings.ToLower(readText(r, "changelog-producer", ChangelogNone)),
 		MergeEngine:        strings.ToLower(readText(r, "merge-engine", "deduplicate")),
 		WriteOnly:          readBool(r, "write-only", false) || readBool(r, "write.compaction-skip", false),
-		IgnoreDelete:       readBool(r, "ignore-delete", false) || readBool(r, "deduplicate.ignore-delete", false),
+		RowKindField:       readText(r, "rowkind.field", ""),
+		DeletionVectors:    readBool(r, "deletion-vectors.enabled", false),
+		IgnoreDelete: readBool(r, "ignore-delete", false) || readBool(r, "deduplicate.ignore-delete", false) ||
+			readBool(r, "first-row.ignore-delete", false) || readBool(r, "partial-update.ignore-delete", false),
 		IgnoreUpdateBefore: readBool(r, "ignore-update-before", false),
 		TargetFileSize:     read(r, "target-file-size", target, configs.ParseSize),
 		DataPrefix:         readText(r, "data-file.prefix", spec.DataPrefix),
@@ -124,6 +136,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		StatsMode:       read(r, "metadata.stats-mode", spec.DefaultStatsMode, spec.ParseStatsMode),
 		KeepFirstStats:  readInt(r, "metadata.stats-keep-first-n-columns", -1),
 		StatsColumns:    map[string]spec.StatsMode{},
+		Dynamic:         readDynamic(r),
 	}
 	o.ChangelogStats = read(r, "changelog-file.stats-mode", o.StatsMode, spec.ParseStatsMode)
 	for i := range s.Fields {
@@ -132,6 +145,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 			o.StatsColumns[s.Fields[i].Name] = read(r, key, o.StatsMode, spec.ParseStatsMode)
 		}
 	}
+	o.Engine = parseEngine(r, s, &o)
 	return o, r.err
 }
 

@@ -51,6 +51,10 @@ type Plan struct {
 	keys    []int
 	// keepDeletes is ScanOptions.KeepDeletes.
 	keepDeletes bool
+	// engine merges the rows of columns; nil is plain deduplicate. skipLevel0 leaves
+	// out what no compaction has looked at.
+	engine     *mergetree.Engine
+	skipLevel0 bool
 }
 
 // Split is a part of a bucket that can be read by itself.
@@ -131,19 +135,43 @@ func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*
 		}
 		p.keys = append(p.keys, i)
 	}
-	return p, t.checkMergeable()
+	return p, p.bindEngine(schema)
 }
 
-// checkMergeable refuses tables whose rows cannot be merged by deduplication alone.
+// bindEngine compiles the merge of the plan's columns as the options of schema want it.
+func (p *Plan) bindEngine(schema *spec.TableSchema) error {
+	o := p.t.Options
+	if schema != p.t.Schema {
+		var err error
+		if o, err = parseOptions(p.t.Path, schema); err != nil {
+			return err
+		}
+	}
+	if err := p.t.checkMergeable(); err != nil {
+		return err
+	}
+	p.skipLevel0 = o.DeletionVectors || o.Engine != nil && o.Engine.Kind == mergetree.FirstRow
+	if o.Engine == nil {
+		return nil
+	}
+	for _, c := range o.Engine.Needs(p.columns.Names()) {
+		if i := schema.Index(c); i >= 0 {
+			p.columns.Fields = append(p.columns.Fields, schema.Fields[i])
+		}
+	}
+	var err error
+	if p.engine, err = o.Engine.Bind(p.columns, p.keys); err != nil {
+		return p.t.engineError(err)
+	}
+	return nil
+}
+
+// checkMergeable refuses tables whose rows leat cannot put together.
 func (t *Table) checkMergeable() error {
 	option := ""
 	switch {
-	case t.Options.MergeEngine != "deduplicate":
-		option = "merge-engine"
-	case t.Schema.Options["deletion-vectors.enabled"] == "true":
+	case t.Options.DeletionVectors:
 		option = "deletion-vectors.enabled"
-	case t.Schema.Options["sequence.field"] != "":
-		option = "sequence.field"
 	case t.Schema.Options["record-level.expire-time"] != "":
 		option = "record-level.expire-time"
 	default:
@@ -161,6 +189,9 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 	files := make([]spec.DataFileMeta, len(entries))
 	for i := range entries {
 		files[i] = entries[i].File
+	}
+	if p.skipLevel0 {
+		files = slices.DeleteFunc(files, func(f spec.DataFileMeta) bool { return f.Level == 0 })
 	}
 	var sections [][]mergetree.Run
 	if p.keys == nil {
@@ -320,7 +351,8 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 			return plainSource{src}, nil
 		}
 	}
-	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, t.opener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true), !r.p.keepDeletes, true)
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.opener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true),
+		mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
 	}

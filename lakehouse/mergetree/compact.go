@@ -121,7 +121,7 @@ func (c *compaction) merge(ctx context.Context, sections [][]Run) error {
 }
 
 func (c *compaction) mergeSection(ctx context.Context, w *fileWriter, runs []Run) (err error) {
-	m, err := MergeRuns(ctx, c.layout.Columns, c.layout.Keys, runs, c.open, c.unit.DropDelete, false)
+	m, err := MergeRuns(ctx, c.layout.Columns, c.layout.Keys, runs, nil, c.open, MergeOptions{Engine: c.layout.Engine, DropDelete: c.unit.DropDelete})
 	if err != nil {
 		return err
 	}

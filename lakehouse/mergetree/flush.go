@@ -22,9 +22,10 @@ type FlushResult struct {
 	Changelog []spec.DataFileMeta
 }
 
-// FlushBuffer writes the changes of b as level-0 files: sorted by key, the last
-// change of each key only, sequence numbers counted from base in order of
-// arrival. batches are those that Buffer.Add named. With changelog set, all
+// FlushBuffer writes the changes of b as level-0 files: sorted by key, those of
+// each key merged by the layout's engine, sequence numbers counted from base in
+// order of arrival. Changes that cannot be merged without losing what they do to
+// older rows go into files of their own. batches are those that Buffer.Add named. With changelog set, all
 // changes go into changelog files as well, sorted by key and arrival. With an
 // append layout the rows go into files as they came. The buffer cannot be used
 // afterwards.
@@ -45,12 +46,33 @@ func FlushBuffer(ctx context.Context, l *Layout, b *Buffer, batches []*columnar.
 			return res, err
 		}
 	}
-	rows := b.entries
-	if !l.Append {
-		rows = b.latest()
+	if l.Append {
+		res.Files, err = g.writeAll(ctx, b.entries, files, l.Stats)
+		return res, err
 	}
-	res.Files, err = g.writeAll(ctx, rows, files, l.Stats)
-	return res, err
+	if err := g.orderKeys(b); err != nil {
+		return res, err
+	}
+	if !l.engineSpec().Folds() {
+		res.Files, err = g.writeAll(ctx, b.latest(), files, l.Stats)
+		return res, err
+	}
+	for _, layer := range b.layers(l.Engine.spec) {
+		made, err := g.writeFolded(ctx, b, layer, files, l.Stats)
+		if err != nil {
+			g.discard(ctx, files, append(res.Files, res.Changelog...))
+			return FlushResult{}, err
+		}
+		res.Files = append(res.Files, made...)
+	}
+	return res, nil
+}
+
+// discard removes files of a flush that did not come to its end.
+func (g *flushGather) discard(ctx context.Context, files Files, made []spec.DataFileMeta) {
+	for i := range made {
+		_ = files.FS.Remove(context.WithoutCancel(ctx), files.FS.Join(files.Dir, made[i].FileName))
+	}
 }
 
 // flushGather turns entries into chunks.
@@ -61,6 +83,10 @@ type flushGather struct {
 	rows   int
 	refs   []rowRef
 	chunk  chunk
+	// order, folder and groups serve engines other than plain deduplicate.
+	order  *rowOrder
+	folder *folder
+	groups groupSet
 }
 
 func newFlushGather(l *Layout, b *Buffer, batches []*columnar.Batch, base int64) (*flushGather, error) {
@@ -75,6 +101,9 @@ func newFlushGather(l *Layout, b *Buffer, batches []*columnar.Batch, base int64)
 			arrs[i] = batches[n].Cols[c]
 		}
 		g.cols[c].bind(arrs)
+	}
+	if err := g.bindEngine(b, batches); err != nil {
+		return nil, err
 	}
 	for _, n := range b.batches {
 		if r := int64(batches[n].Rows()); r > 0 {

@@ -163,7 +163,7 @@ func TestCompactMergesRewritesAndUpgrades(t *testing.T) {
 	if merged.RowCount != 1400 || merged.Level != 5 || *merged.FileSource != spec.SourceCompact || *merged.DeleteRowCount != 0 {
 		t.Errorf("merged file has %d rows at level %d, want 1400 at 5", merged.RowCount, merged.Level)
 	}
-	m, err := MergeRuns(t.Context(), l.Columns, l.Keys, []Run{{Files: c.After}}, openerOf(fs, l, "/b"), true, true)
+	m, err := MergeRuns(t.Context(), l.Columns, l.Keys, []Run{{Files: c.After}}, nil, openerOf(fs, l, "/b"), MergeOptions{DropDelete: true, Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,8 @@ type Layout struct {
 	Keys    []int
 	// Fields are the columns of a file: the key again, sequence number, kind, then Columns.
 	Fields []columnar.Field
+	// Engine merges the rows of a key; nil is deduplicate by sequence number.
+	Engine *Engine
 	// Append says that files hold plain rows in order of arrival: no key, no system columns.
 	Append bool
 	// Thin leaves the key columns in front out (option data-file.thin-mode).
@@ -74,6 +76,14 @@ func (l *Layout) checkTypes() error {
 	}
 	l.ChangelogStats = l.Stats
 	return nil
+}
+
+// engineSpec is the spec of the engine, nil for plain deduplicate.
+func (l *Layout) engineSpec() *EngineSpec {
+	if l.Engine == nil {
+		return nil
+	}
+	return l.Engine.spec
 }
 
 // Codec makes a codec of the layout's key.

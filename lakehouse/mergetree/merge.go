@@ -19,6 +19,30 @@ type Rows struct {
 	Kinds  []int8
 	// System holds what Seq and Kinds stand in.
 	System []arrow.Array
+	// Positions are the places of the rows in their file where a reader left some out; nil where it left none out.
+	Positions []int64
+
+	// file is the file read from, first the place of the first row in it; reference
+	// says that the rows only show what the other streams' rows change.
+	file      *spec.DataFileMeta
+	first     int64
+	reference bool
+}
+
+// level is the level of the rows' file.
+func (r *Rows) level() int32 {
+	if r.file == nil {
+		return 0
+	}
+	return r.file.Level
+}
+
+// position is the place of a row in its file.
+func (r *Rows) position(row uint32) int64 {
+	if r.Positions != nil {
+		return r.Positions[row]
+	}
+	return r.first + int64(row)
 }
 
 // Len is the number of rows.
@@ -51,6 +75,10 @@ type runReader struct {
 	open  Opener
 	files []spec.DataFileMeta
 	cur   RowReader
+	// file is the open file, at the place of the next row in it.
+	file      *spec.DataFileMeta
+	at        int64
+	reference bool
 }
 
 func (r *runReader) Next() (*Rows, error) {
@@ -63,11 +91,17 @@ func (r *runReader) Next() (*Rows, error) {
 			if r.cur, err = r.open(r.ctx, &r.files[0]); err != nil {
 				return nil, err
 			}
+			r.file, r.at = &r.files[0], 0
 			r.files = r.files[1:]
 		}
 		rows, err := r.cur.Next()
+		if err == nil {
+			rows.file, rows.first, rows.reference = r.file, r.at, r.reference
+			r.at += int64(rows.Len())
+			return rows, nil
+		}
 		if !errors.Is(err, io.EOF) {
-			return rows, err
+			return nil, err
 		}
 		err = r.cur.Close()
 		r.cur = nil
@@ -84,16 +118,33 @@ func (r *runReader) Close() error {
 	return r.cur.Close()
 }
 
-// Merge joins sorted streams into one: for each key the row with the highest
-// sequence number, that is the merge function deduplicate. Other merge engines
-// would take the place of its method resolve.
+// MergeOptions say how rows of a key become one; the zero value is deduplicate.
+type MergeOptions struct {
+	// Engine is nil for deduplicate by sequence number.
+	Engine *Engine
+	// DropDelete leaves out rows that end as deleted.
+	DropDelete bool
+	// Keep makes the arrays of every chunk their own memory.
+	Keep bool
+	// Changes, if set, has the changes collected that the merge means.
+	Changes *ChangeOptions
+	// Replaced is told of every row of a reference stream whose key the other streams have.
+	Replaced func(f *spec.DataFileMeta, position int64)
+}
+
+// Merge joins sorted streams into one, a row a key. Deduplicate takes the last
+// row of each key as it comes; other engines, and changes, need all rows of a
+// key and go through a folder.
 type Merge struct {
 	keys    []int
+	opts    MergeOptions
 	cursors []*cursor
 	tree    []int // loser tree over cursors; tree[0] is the winner
-	// dropDelete leaves out rows that end as deleted.
-	dropDelete bool
-	cols       []gatherer
+	cols    []gatherer
+	// order compares rows of a key before their sequence numbers do; nil without sequence fields.
+	order        *rowOrder
+	ignoreDelete bool
+	fold         *merging
 
 	// live are the batches that refs may name; used by index.
 	live  []*Rows
@@ -121,19 +172,22 @@ type cursor struct {
 }
 
 // NewMerge makes the merge of streams whose rows have these columns, keys
-// being the positions of the key columns. It owns the streams. keep makes the
-// arrays of every chunk their own memory.
-func NewMerge(columns *columnar.Schema, keys []int, streams []RowReader, dropDelete, keep bool) (*Merge, error) {
-	m := &Merge{keys: keys, dropDelete: dropDelete, cols: make([]gatherer, len(columns.Fields))}
+// being the positions of the key columns. It owns the streams.
+func NewMerge(columns *columnar.Schema, keys []int, streams []RowReader, o MergeOptions) (*Merge, error) {
+	m := &Merge{keys: keys, opts: o, cols: make([]gatherer, len(columns.Fields))}
 	types := make([]columnar.DataType, len(keys))
 	for i, k := range keys {
 		types[i] = columns.Fields[k].Type
 	}
-	for i, f := range columns.Fields {
+	if e := o.Engine; e != nil {
+		m.ignoreDelete = e.spec.IgnoreDelete
 		var err error
-		if m.cols[i], err = newGatherer(f.Type, keep); err != nil {
+		if m.order, err = newRowOrder(columns, e.sequence, e.spec.Descending); err != nil {
 			return nil, err
 		}
+	}
+	if err := m.compile(columns); err != nil {
+		return nil, err
 	}
 	for _, s := range streams {
 		codec, err := NewKeyCodec(types)
@@ -143,6 +197,22 @@ func NewMerge(columns *columnar.Schema, keys []int, streams []RowReader, dropDel
 		m.cursors = append(m.cursors, &cursor{r: s, codec: codec})
 	}
 	return m, nil
+}
+
+// compile makes the gatherers of deduplicate or the folder of everything else.
+func (m *Merge) compile(columns *columnar.Schema) error {
+	if m.opts.Engine != nil && m.opts.Engine.spec.Folds() || m.opts.Changes != nil || m.opts.Replaced != nil {
+		var err error
+		m.fold, err = newMerging(columns, m.keys, &m.opts)
+		return err
+	}
+	for i, f := range columns.Fields {
+		var err error
+		if m.cols[i], err = newGatherer(f.Type, m.opts.Keep); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close closes the streams.
@@ -203,6 +273,11 @@ func (m *Merge) less(i, j int) bool {
 	if c := a.key.Compare(b.key); c != 0 {
 		return c < 0
 	}
+	if m.order != nil {
+		if c := m.order.compare(rowRef{a.slot, uint32(a.row)}, rowRef{b.slot, uint32(b.row)}); c != 0 {
+			return c < 0
+		}
+	}
 	return a.rows.Seq[a.row] < b.rows.Seq[b.row]
 }
 
@@ -223,6 +298,7 @@ func (m *Merge) load(c *cursor) error {
 		}
 		c.rows, c.row, c.slot = rows, 0, uint32(len(m.live))
 		m.live = append(m.live, rows)
+		m.order.bindRows(m.live)
 		cols := make([]arrow.Array, len(m.keys))
 		for i, k := range m.keys {
 			cols[i] = rows.Values[k]
@@ -253,6 +329,9 @@ func (m *Merge) next(n int) (*chunk, error) {
 			return nil, err
 		}
 	}
+	if m.fold != nil {
+		return m.nextFolded(n)
+	}
 	m.trim()
 	m.refs, m.chunk.seq, m.chunk.kinds = m.refs[:0], m.chunk.seq[:0], m.chunk.kinds[:0]
 	for len(m.refs) < n {
@@ -265,12 +344,9 @@ func (m *Merge) next(n int) (*chunk, error) {
 			break
 		}
 		m.resolve(c)
-		if c.row++; c.row < c.rows.Len() {
-			c.setKey()
-		} else if err := m.load(c); err != nil {
+		if err := m.advance(c); err != nil {
 			return nil, err
 		}
-		m.replay(m.tree[0])
 	}
 	if len(m.refs) == 0 {
 		return nil, nil
@@ -278,8 +354,22 @@ func (m *Merge) next(n int) (*chunk, error) {
 	return m.gather(), nil
 }
 
+// advance moves c, the winner, on to its next row.
+func (m *Merge) advance(c *cursor) error {
+	if c.row++; c.row < c.rows.Len() {
+		c.setKey()
+	} else if err := m.load(c); err != nil {
+		return err
+	}
+	m.replay(m.tree[0])
+	return nil
+}
+
 // resolve takes the row at c: with another key the row held so far is done with.
 func (m *Merge) resolve(c *cursor) {
+	if m.ignoreDelete && columnar.RowKind(c.rows.Kinds[c.row]).Retracts() {
+		return
+	}
 	if m.has && m.lastKey.Compare(c.key) != 0 {
 		m.emit()
 	}
@@ -288,7 +378,7 @@ func (m *Merge) resolve(c *cursor) {
 		m.lastKey.Prefix = c.key.Prefix
 		m.lastKey.Rest = append(m.lastKey.Rest[:0], c.key.Rest...)
 	}
-	// Rows of a key come in order of their sequence numbers.
+	// Rows of a key come in their order: sequence fields, then sequence numbers.
 	m.last, m.seq, m.kind = rowRef{batch: c.slot, row: uint32(c.row)}, c.rows.Seq[c.row], c.rows.Kinds[c.row]
 }
 
@@ -297,7 +387,7 @@ func (m *Merge) emit() {
 		return
 	}
 	m.has = false
-	if m.dropDelete && columnar.RowKind(m.kind).Retracts() {
+	if m.opts.DropDelete && columnar.RowKind(m.kind).Retracts() {
 		return
 	}
 	m.refs = append(m.refs, m.last)
@@ -305,26 +395,41 @@ func (m *Merge) emit() {
 	m.chunk.kinds = append(m.chunk.kinds, m.kind)
 }
 
-// trim releases the batches that neither a cursor nor the row held stands in.
+// trim releases the batches that neither a cursor nor a row held stands in.
 func (m *Merge) trim() {
-	keep := make([]*Rows, 0, len(m.live))
-	held := m.last.batch
+	used := make([]bool, len(m.live))
+	if m.has && m.fold == nil {
+		used[m.last.batch] = true
+	}
+	if m.fold != nil {
+		for _, r := range m.fold.groups.refs {
+			used[r.batch] = true
+		}
+	}
+	keep, slots := make([]*Rows, 0, len(m.live)), make([]uint32, len(m.live))
 	for i, r := range m.live {
 		at := slices.IndexFunc(m.cursors, func(c *cursor) bool { return c.rows == r })
-		isHeld := m.has && held == uint32(i)
-		if at < 0 && !isHeld {
+		if at < 0 && !used[i] {
 			r.Release()
 			continue
 		}
+		slots[i] = uint32(len(keep))
 		if at >= 0 {
-			m.cursors[at].slot = uint32(len(keep))
-		}
-		if isHeld {
-			m.last.batch = uint32(len(keep))
+			m.cursors[at].slot = slots[i]
 		}
 		keep = append(keep, r)
 	}
 	m.live = keep
+	if m.fold == nil {
+		if m.has {
+			m.last.batch = slots[m.last.batch]
+		}
+	} else {
+		for i := range m.fold.groups.refs {
+			m.fold.groups.refs[i].batch = slots[m.fold.groups.refs[i].batch]
+		}
+	}
+	m.order.bindRows(m.live)
 }
 
 func (m *Merge) gather() *chunk {
@@ -354,11 +459,16 @@ func (m *Merge) Next(n int) (*Rows, error) {
 	return &Rows{Values: slices.Clone(c.values), Seq: slices.Clone(c.seq), Kinds: slices.Clone(c.kinds)}, nil
 }
 
-// MergeRuns merges sorted runs whose files open opens; see NewMerge.
-func MergeRuns(ctx context.Context, columns *columnar.Schema, keys []int, runs []Run, open Opener, dropDelete, keep bool) (*Merge, error) {
-	streams := make([]RowReader, len(runs))
-	for i, r := range runs {
-		streams[i] = &runReader{ctx: ctx, open: open, files: r.Files}
+// MergeRuns merges sorted runs whose files open opens; see NewMerge. The rows
+// of references have no part in the result but that of rows which the runs'
+// rows change; both are in it together.
+func MergeRuns(ctx context.Context, columns *columnar.Schema, keys []int, runs, references []Run, open Opener, o MergeOptions) (*Merge, error) {
+	streams := make([]RowReader, 0, len(runs)+len(references))
+	for _, r := range runs {
+		streams = append(streams, &runReader{ctx: ctx, open: open, files: r.Files})
 	}
-	return NewMerge(columns, keys, streams, dropDelete, keep)
+	for _, r := range references {
+		streams = append(streams, &runReader{ctx: ctx, open: open, files: r.Files, reference: true})
+	}
+	return NewMerge(columns, keys, streams, o)
 }
