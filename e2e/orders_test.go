@@ -69,7 +69,7 @@ func TestOrders(t *testing.T) {
 	run.Stop()
 	lake := j.Lake("shop.dwd_order_detail")
 	stopped := len(judge.Java(t).Snapshots(t, lake.Warehouse, lake.Table))
-	time.Sleep(500 * time.Millisecond)
+	j.CatchUp() // ends although the workload does not
 	load.MustStop(t)
 	j.CatchUp()
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,6 +114,40 @@ func TestRestartStrategy(t *testing.T) {
 	running.Stop()
 	lake.CheckJava(t, want)
 	lake.CheckSums(t, lake.CheckProperties(t, true), "balance", a.sum())
+}
+
+// TestStopWhileServerIsAway stops jobs whose MySQL is gone, one that waits for its
+// restart and one that connects again and again: both end soon, and go on later.
+func TestStopWhileServerIsAway(t *testing.T) {
+	t.Parallel()
+	s := startOwn(t)
+	a := makeAccounts(t, s.Server, "away", 100)
+	waiting := harness.NewJob(t, harness.Settings("waiting", "200ms", "restart-strategy.fixed-delay.delay", "1h")+a.script("waiting", "200ms", "none"), a.env()...)
+	connecting := harness.NewJob(t, strings.Replace(a.script("connecting", "200ms", "none"), "'server-time-zone'", "'connect.max-retries' = '1000', 'server-time-zone'", 1), a.env()...)
+	jobs := map[string]*harness.Job{"waiting": waiting, "connecting": connecting}
+	running := map[string]*harness.Child{}
+	for name, j := range jobs {
+		running[name] = j.Start()
+		j.Wait(name, "snapshot")
+	}
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, "one job waits for its restart", func() bool { return strings.Contains(running["waiting"].Stderr(), "job restarts") })
+	for name, run := range running {
+		begin := time.Now()
+		r := run.End()
+		t.Logf("%s: exit code %d after %s", name, r.Code, time.Since(begin).Round(time.Millisecond))
+		if time.Since(begin) > 10*time.Second {
+			t.Errorf("%s took %s to stop", name, time.Since(begin))
+		}
+	}
+	s.start(t)
+	judge.Exec(t, s.Server, "DELETE FROM away.accounts WHERE id > 50")
+	for _, j := range jobs {
+		j.CatchUp()
+		j.Lake("d.accounts").CheckJava(t, a.rows(t))
+	}
 }
 
 // TestLongRun makes a checkpoint every 100 ms for half a minute under updates of

@@ -186,13 +186,19 @@ func (c *Child) Kill() {
 	}
 }
 
-// Stop sends SIGTERM and requires exit code 0.
-func (c *Child) Stop() Result {
+// End sends SIGTERM and waits for the end, whatever the exit code.
+func (c *Child) End() Result {
 	c.t.Helper()
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		c.t.Fatal(err)
 	}
-	r := c.Wait()
+	return c.Wait()
+}
+
+// Stop is End that requires exit code 0.
+func (c *Child) Stop() Result {
+	c.t.Helper()
+	r := c.End()
 	if r.Code != 0 {
 		c.t.Fatalf("leat stopped with exit code %d:\n%s", r.Code, tail(r.Stderr))
 	}
