@@ -189,8 +189,8 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- q.put(ctx, event{kind: evCommit}) }()
 	select {
-	case <-done:
-		t.Fatal("the queue takes more than its limit")
+	case err := <-done:
+		t.Fatalf("the queue takes more than its limit: %v", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	<-q.ready

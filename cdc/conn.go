@@ -67,7 +67,9 @@ func (c *Config) connect(ctx context.Context) (*conn, error) {
 		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
 	}
 	n := &conn{Conn: cc, addr: addr, rd: bufio.NewReaderSize(cc.Conn.Conn, packetBuffer)}
-	n.release = context.AfterFunc(ctx, func() { _ = cc.Close() })
+	// Only the socket: the rest belongs to the goroutine that uses the session.
+	socket := cc.Conn.Conn
+	n.release = context.AfterFunc(ctx, func() { _ = socket.Close() })
 	return n, nil
 }
 

@@ -96,6 +96,12 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 	switch r.cfg.Startup.Mode {
 	case StartInitial, StartSnapshot, StartLatest:
 		r.pos = r.startNow.clone()
+		if r.pos.GTID != nil {
+			// A transaction is in the log before it is in gtid_executed: the end of the
+			// log may be beyond what the set lacks and the stream will bring. The
+			// stream itself tells where it is.
+			r.pos.File, r.pos.Offset = "", 0
+		}
 	case StartEarliest:
 		r.pos, err = n.earliest(r.server)
 	case StartOffset:

@@ -78,13 +78,13 @@ func (r *Reader) positionAt(ctx context.Context, n *conn, millis int64) (Positio
 		return Position{}, err
 	}
 	// The newest file that was begun before that time holds the place.
-	for i := len(files) - 1; i >= 0; i-- {
-		created, err := r.created(ctx, files[i].name)
+	for i, f := range slices.Backward(files) {
+		created, err := r.created(ctx, f.name)
 		if err != nil {
 			return Position{}, err
 		}
 		if created*1000 <= millis || i == 0 {
-			return r.scan(ctx, n, files[i].name, func(e *event) bool { return e.kind == evCommit && e.millis >= millis }, end)
+			return r.scan(ctx, n, f.name, func(e *event) bool { return e.kind == evCommit && e.millis >= millis }, end)
 		}
 	}
 	return Position{}, errors.New("looking for a time in the binlog: the server lists no log")

@@ -42,7 +42,7 @@ func TestChecksNameWhatToDo(t *testing.T) {
 		{"no SELECT", func(c *cdc.Config) { c.User, c.Password = "blind", "word" }, "", diag.CodeSourceGrant, []string{"SELECT", "GRANT"}},
 		{"missing table", func(c *cdc.Config) { c.Tables[0].Name = "acounts" }, "", diag.CodeSourceTable, []string{"did you mean", "accounts"}},
 		{"missing database", func(c *cdc.Config) { c.Tables[0].Database = db[:len(db)-1] }, "", diag.CodeSourceTable, []string{"did you mean", db}},
-		{"missing column", func(c *cdc.Config) { c.Tables[0].Schema.Fields[2].Name = "nmae" }, "", diag.CodeSourceColumn, []string{"did you mean 'name'?"}},
+		{"missing column", func(c *cdc.Config) { c.Tables[0].Schema.Fields[2].Name = "names" }, "", diag.CodeSourceColumn, []string{"did you mean 'name'?"}},
 		{"type does not fit", func(c *cdc.Config) { c.Tables[0].Schema.Fields[1].Type = columnar.Of(columnar.Int) }, "", diag.CodeSourceColumn, []string{"`balance` as BIGINT"}},
 		{"type of another kind", func(c *cdc.Config) {
 			c.Tables[0].Name, c.Tables[0].Schema = "typed", &columnar.Schema{Fields: []columnar.Field{{Name: "id", Type: columnar.Of(columnar.BigInt)}, {Name: "j", Type: columnar.Of(columnar.Int)}}}
@@ -112,7 +112,7 @@ func TestAllProblemsAreReportedAtOnce(t *testing.T) {
 	cfg := config(s, db)
 	other := cfg.Tables[0]
 	other.Name = "nothing"
-	cfg.Tables[0].Schema.Fields[2].Name = "nmae"
+	cfg.Tables[0].Schema.Fields[2].Name = "names"
 	cfg.Tables[0].Schema.Fields[3].Name = "prize"
 	cfg.Tables = append(cfg.Tables, other)
 	r, err := cdc.New(cfg)

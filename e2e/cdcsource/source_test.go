@@ -400,8 +400,8 @@ func TestRestartsAtRandomBarriers(t *testing.T) {
 		tables := copies{{}}
 		rng := rand.New(rand.NewPCG(7, uint64(s.Port)))
 		unfinished := 0
-		for range 15 {
-			x := run(t, cfg, state, tables, func(c *collector) { c.stopAt, c.every = 20+rng.IntN(60), 3 })
+		for i := range 15 {
+			x := run(t, cfg, state, tables, func(c *collector) { c.stopAt, c.every = 20+rng.IntN(60)+20*i, 3 })
 			if err := x.err(); !errors.Is(err, dataflow.ErrStopped) {
 				t.Fatal(err)
 			}

@@ -38,21 +38,16 @@ func (Connector) SourceMode(*connect.Table) connect.ChangelogMode { return conne
 // Group joins the tables of one account at one server that start alike: they
 // share a binlog connection and thus see each transaction at once.
 func (Connector) Group(t *connect.Table) string {
-	g := fmt.Sprintf("%s@%s:%d", username.Get(t.Options), hostname.Get(t.Options), port.Get(t.Options))
+	parts := []string{fmt.Sprintf("%s@%s:%d", username.Get(t.Options), hostname.Get(t.Options), port.Get(t.Options))}
 	if mode := startupMode.Get(t.Options); mode != "initial" {
-		g += " from " + mode
-		for _, o := range []configs.Option[string]{startFile, startGTIDs} {
-			if o.IsSet(t.Options) {
-				g += " " + o.Get(t.Options)
-			}
-		}
-		for _, o := range []configs.Option[int64]{startPos, startMillis} {
-			if o.IsSet(t.Options) {
-				g += fmt.Sprintf(" %d", o.Get(t.Options))
+		parts = append(parts, "from", mode)
+		for _, key := range []string{startFile.Key, startPos.Key, startGTIDs.Key, startMillis.Key} {
+			if v, ok := t.Options[key]; ok {
+				parts = append(parts, v.Text)
 			}
 		}
 	}
-	return g
+	return strings.Join(parts, " ")
 }
 
 // Bounded reports scan.startup.mode = snapshot.

@@ -29,10 +29,10 @@ var (
 
 // How the tables are read before the changes.
 var (
-	chunkSize   = configs.Int(Options, "scan.incremental.snapshot.chunk.size", 8096, "Rows of a chunk; leat chooses up to 65536 by the size of the rows if it is not given.", above(1))
-	chunkKey    = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Integer column whose ranges are the chunks; the first column of the primary key by default.", configs.Optional())
-	readers     = configs.Int(Options, "leat.snapshot.readers", 2, "Sessions that read chunks side by side.", within(1, 64))
-	memory      = configs.Size(Options, "leat.snapshot.memory", 128<<20, "Memory that chunks may hold while they wait for the stream.", configs.Check(configs.ParseSize, func(n int64) error {
+	chunkSize = configs.Int(Options, "scan.incremental.snapshot.chunk.size", 8096, "Rows of a chunk; leat chooses up to 65536 by the size of the rows if it is not given.", above(1))
+	chunkKey  = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Integer column whose ranges are the chunks; the first column of the primary key by default.", configs.Optional())
+	readers   = configs.Int(Options, "leat.snapshot.readers", 2, "Sessions that read chunks side by side.", within(1, 64))
+	memory    = configs.Size(Options, "leat.snapshot.memory", 128<<20, "Memory that chunks may hold while they wait for the stream.", configs.Check(configs.ParseSize, func(n int64) error {
 		if n < 1<<20 {
 			return errors.New("must be at least 1 mb")
 		}
