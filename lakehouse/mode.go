@@ -71,3 +71,18 @@ func (t *Table) checkBuckets() error {
 	}
 	return nil
 }
+
+// DynamicOptions are the options of tables whose buckets open as they fill.
+type DynamicOptions struct {
+	// TargetRows is 'dynamic-bucket.target-row-num': the keys that fill a bucket.
+	TargetRows int
+	// MaxBuckets is 'dynamic-bucket.max-buckets' of a partition; -1 for no bound of its own.
+	MaxBuckets int
+}
+
+func readDynamic(r *optionReader) DynamicOptions {
+	return DynamicOptions{
+		TargetRows: readInt(r, "dynamic-bucket.target-row-num", 2_000_000),
+		MaxBuckets: readInt(r, "dynamic-bucket.max-buckets", -1),
+	}
+}

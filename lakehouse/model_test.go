@@ -290,7 +290,9 @@ func TestTableEqualsModel(t *testing.T) {
 			now: map[place]modelRow{}, committed: map[place]modelRow{},
 		}
 		options := map[string]string{
-			"bucket":                            rapid.SampledFrom([]string{"1", "3"}).Draw(rt, "bucket"),
+			"bucket":                            rapid.SampledFrom([]string{"1", "3", "-1"}).Draw(rt, "bucket"),
+			"dynamic-bucket.target-row-num":     "9",
+			"dynamic-bucket.max-buckets":        rapid.SampledFrom([]string{"-1", "3"}).Draw(rt, "max buckets"),
 			"num-sorted-run.compaction-trigger": rapid.SampledFrom([]string{"2", "3", "5"}).Draw(rt, "trigger"),
 			"target-file-size":                  rapid.SampledFrom([]string{"1 b", "3 kb", "128 mb"}).Draw(rt, "target"),
 			"data-file.thin-mode":               strconv.FormatBool(rapid.Bool().Draw(rt, "thin")),

@@ -134,9 +134,11 @@ type Prepared struct {
 	id     int64
 	prev   *Prepared
 	chunks []*frozen
-	ready  chan struct{}
-	msgs   []spec.CommitMessage
-	err    error
+	// index is what changed in the index of keys.
+	index []indexChange
+	ready chan struct{}
+	msgs  []spec.CommitMessage
+	err   error
 }
 
 // Prepare ends epoch id: it freezes what the buffers hold and returns at once.
@@ -150,6 +152,9 @@ func (w *Writer) Prepare(_ context.Context, id int64) (*Prepared, error) {
 	w.epoch++
 	p := &Prepared{w: w, id: id, prev: w.lastPrepared, chunks: w.chunks, ready: make(chan struct{})}
 	w.chunks, w.lastPrepared = nil, p
+	if w.router.dynamic != nil {
+		p.index = w.router.dynamic.take()
+	}
 	w.wg.Go(p.assemble)
 	return p, nil
 }
@@ -177,6 +182,9 @@ func (p *Prepared) assemble() {
 		p.err = errors.Join(p.err, c.err)
 	}
 	w := p.w
+	if p.err == nil {
+		p.err = w.writeIndexes(w.ctx, p.index)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p.err == nil {
@@ -187,23 +195,24 @@ func (p *Prepared) assemble() {
 		return
 	}
 	p.msgs = w.messages(p)
-	p.chunks = nil
+	p.chunks, p.index = nil, nil
 	w.schedule()
 }
 
 // messages gives the files of p's chunks and the compactions that ended meanwhile. The caller holds w.mu.
 func (w *Writer) messages(p *Prepared) []spec.CommitMessage {
-	at := map[*bucket]int{}
+	at := map[bucketID]int{}
 	var msgs []spec.CommitMessage
-	message := func(b *bucket) *spec.CommitMessage {
-		i, ok := at[b]
+	messageOf := func(partition spec.BinaryRow, no int32) *spec.CommitMessage {
+		i, ok := at[idOf(partition, no)]
 		if !ok {
 			i = len(msgs)
-			at[b] = i
-			msgs = append(msgs, spec.CommitMessage{Partition: b.part.row, Bucket: b.no, TotalBuckets: w.totalBuckets()})
+			at[idOf(partition, no)] = i
+			msgs = append(msgs, spec.CommitMessage{Partition: partition, Bucket: no, TotalBuckets: w.totalBuckets()})
 		}
 		return &msgs[i]
 	}
+	message := func(b *bucket) *spec.CommitMessage { return messageOf(b.part.row, b.no) }
 	for _, c := range p.chunks {
 		for i := range c.work {
 			fb := &c.work[i]
@@ -215,12 +224,20 @@ func (w *Writer) messages(p *Prepared) []spec.CommitMessage {
 			}
 		}
 	}
+	for i := range p.index {
+		c := &p.index[i]
+		m := messageOf(c.partition, c.bucket)
+		m.NewIndex = []spec.IndexFileMeta{c.file}
+		if old, ok := w.router.dynamic.replace(c); ok {
+			m.GoneIndex = []spec.IndexFileMeta{old}
+		}
+	}
 	for _, b := range w.buckets {
 		if b.tree == nil {
 			continue
 		}
 		var files []spec.DataFileMeta
-		if i, ok := at[b]; ok {
+		if i, ok := at[idOf(b.part.row, b.no)]; ok {
 			files = msgs[i].NewFiles
 		}
 		if c := b.tree.Prepare(p.id, files); len(c.Before) > 0 {

@@ -2,6 +2,7 @@ package lakehouse
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -16,6 +17,17 @@ import (
 type partition struct {
 	row     spec.BinaryRow
 	buckets []*bucket
+	// index is that of a table with dynamic buckets, nil until rows come.
+	index *partitionIndex
+}
+
+// slot is where the bucket no stands; the only one of a table without real buckets has a negative number.
+func (p *partition) slot(no int32) **bucket {
+	i := int(max(no, 0))
+	if i >= len(p.buckets) {
+		p.buckets = append(p.buckets, make([]*bucket, i+1-len(p.buckets))...)
+	}
+	return &p.buckets[i]
 }
 
 // router finds the bucket of each row. Consecutive rows often share the
@@ -35,6 +47,11 @@ type router struct {
 
 	parts map[string]*partition
 	last  *partition
+
+	// dynamic assigns rows to buckets by their hashes; nil in other modes. rowParts
+	// and nos are then what it found for the batch.
+	dynamic  *hashIndexes
+	rowParts []*partition
 
 	batch *columnar.Batch
 	n     uint32
@@ -62,7 +79,7 @@ func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
 			return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
 		}
 	}
-	if r.total > 1 {
+	if r.total > 1 || t.mode() == dynamicBuckets {
 		if r.bucket, err = spec.NewRowEncoder(l.Columns, t.Schema.Indexes(t.Schema.BucketKeys())); err != nil {
 			return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
 		}
@@ -98,6 +115,11 @@ func (r *router) route(w *Writer, b *columnar.Batch, n uint32) (int64, error) {
 	r.bind(b, n)
 	defer r.unbind()
 	extra := int64(rows)*24 + int64(len(r.arena))
+	if r.dynamic != nil {
+		if err := r.assign(w.ctx); err != nil {
+			return extra, err
+		}
+	}
 	if r.append {
 		return extra, r.routeAppend(w, b)
 	}
@@ -169,7 +191,11 @@ func (r *router) bind(b *columnar.Batch, n uint32) {
 			r.nos = make([]int32, rows)
 		}
 		r.nos = r.nos[:rows]
-		r.bucket.Buckets(b, r.total, r.nos)
+		if r.dynamic != nil {
+			r.bucket.Hashes(b, r.nos)
+		} else {
+			r.bucket.Buckets(b, r.total, r.nos)
+		}
 	}
 	r.arena = r.arena[:0]
 	if r.codec == nil {
@@ -222,32 +248,70 @@ func (r *router) add(b *bucket, i int, kind columnar.RowKind, logOnly bool) {
 	b.buf.Add(0, r.keyBytes(i), r.n, uint32(i), kind, logOnly)
 }
 
+// assign finds partition and bucket of every row: their hashes are in nos.
+func (r *router) assign(ctx context.Context) error {
+	r.rowParts = r.rowParts[:0]
+	for i, hash := range r.nos {
+		p := r.partition(i)
+		var err error
+		if p.index == nil {
+			if p.index, err = r.dynamic.partition(ctx, p.row); err != nil {
+				return err
+			}
+		}
+		r.rowParts = append(r.rowParts, p)
+		if r.nos[i], err = r.dynamic.assign(p.index, hash); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partition gives the partition of row i.
+func (r *router) partition(i int) *partition {
+	p := r.last
+	if r.part == nil {
+		if p == nil {
+			p = r.partitionOf(spec.EmptyRow())
+		}
+		return p
+	}
+	if row := r.part.Encode(r.batch, i); p == nil || !bytes.Equal(p.row.Data, row.Data) {
+		p = r.partitionOf(row)
+	}
+	return p
+}
+
+// partitionOf gives the partition of a row that is not kept, and remembers it as the last.
+func (r *router) partitionOf(row spec.BinaryRow) *partition {
+	p := r.parts[string(row.Data)]
+	if p == nil {
+		p = &partition{row: row.Clone()}
+		r.parts[string(p.row.Data)] = p
+	}
+	r.last = p
+	return p
+}
+
 // place gives the bucket of row i, ready to take it.
 func (r *router) place(w *Writer, i int) *bucket {
-	p := r.last
-	switch {
-	case r.part != nil:
-		row := r.part.Encode(r.batch, i)
-		if p == nil || !bytes.Equal(p.row.Data, row.Data) {
-			if p = r.parts[string(row.Data)]; p == nil {
-				p = &partition{row: row.Clone(), buckets: make([]*bucket, r.total)}
-				r.parts[string(p.row.Data)] = p
-			}
-			r.last = p
-		}
-	case p == nil:
-		p = &partition{row: spec.EmptyRow(), buckets: make([]*bucket, r.total)}
-		r.last = p
-		r.parts[string(p.row.Data)] = p
+	if r.dynamic != nil {
+		return r.ready(w, r.rowParts[i], r.nos[i])
 	}
 	no := int32(0)
 	if r.bucket != nil {
 		no = r.nos[i]
 	}
-	b := p.buckets[no]
+	return r.ready(w, r.partition(i), no)
+}
+
+// ready gives a bucket with a buffer.
+func (r *router) ready(w *Writer, p *partition, no int32) *bucket {
+	at := p.slot(no)
+	b := *at
 	if b == nil {
 		b = w.newBucket(p, no)
-		p.buckets[no] = b
+		*at = b
 	}
 	if b.buf == nil {
 		b.buf = mergetree.NewBuffer(r.codec)
@@ -259,13 +323,16 @@ func (r *router) place(w *Writer, i int) *bucket {
 // forget drops an idle bucket.
 func (r *router) forget(b *bucket) {
 	p := b.part
-	p.buckets[b.no] = nil
+	*p.slot(b.no) = nil
 	for _, o := range p.buckets {
 		if o != nil {
 			return
 		}
 	}
 	delete(r.parts, string(p.row.Data))
+	if r.dynamic != nil {
+		r.dynamic.forget(string(p.row.Data))
+	}
 	if r.last == p {
 		r.last = nil
 	}

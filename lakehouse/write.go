@@ -23,6 +23,11 @@ type WriteConfig struct {
 	Budget *MemoryBudget
 	Pool   *WorkPool
 	Log    *slog.Logger
+	// IndexBudget is the memory in bytes that the index of the keys of a table
+	// without fixed buckets may take; 0 means DefaultIndexBudget.
+	IndexBudget int64
+	// Replace says that the first commit overwrites the table: its keys count as unknown.
+	Replace bool
 	// Partition picks the partitions that Compact works on; nil takes all.
 	Partition func(spec.BinaryRow) bool
 }
@@ -101,9 +106,27 @@ func (t *Table) NewWriter(ctx context.Context, cfg WriteConfig) (*Writer, error)
 	if s != nil {
 		w.snapshot = s.ID
 	}
+	if err := w.openIndex(ctx, s); err != nil {
+		return nil, err
+	}
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	cfg.Budget.register(w)
 	return w, nil
+}
+
+// openIndex reads the index of the keys of a table without fixed buckets, as of s.
+func (w *Writer) openIndex(ctx context.Context, s *spec.Snapshot) (err error) {
+	budget := w.cfg.IndexBudget
+	if budget <= 0 {
+		budget = DefaultIndexBudget
+	}
+	if w.cfg.Replace {
+		s = nil
+	}
+	if w.t.mode() == dynamicBuckets {
+		w.router.dynamic, err = newHashIndexes(ctx, w.t, s, budget)
+	}
+	return err
 }
 
 func (t *Table) checkWritable() error {
@@ -118,7 +141,7 @@ func (t *Table) checkWritable() error {
 		return err
 	}
 	switch {
-	case o.Bucket < 1:
+	case o.Bucket < 1 && t.mode() != dynamicBuckets:
 		return refuse(spec.OptionBucket, fmt.Sprintf("leat writes primary-key tables with a fixed number of buckets, not %d", o.Bucket), "create the table with 'bucket' = '<positive number>'")
 	case o.MergeEngine != "deduplicate":
 		return refuse("merge-engine", fmt.Sprintf("leat cannot write with merge engine %s", o.MergeEngine), "use 'merge-engine' = 'deduplicate'")

@@ -172,7 +172,6 @@ func TestRefusedTables(t *testing.T) {
 		option  string
 		code    diag.Code
 	}{
-		{options: map[string]string{}, option: "bucket", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "-2"}, option: "bucket", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "2", "file.format": "orc"}, option: "file.format", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "2", "merge-engine": "aggregation"}, option: "merge-engine", code: diag.CodeRefusedOption},

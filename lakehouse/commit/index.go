@@ -72,7 +72,10 @@ func (c *Committer) writeIndexManifest(ctx context.Context, v *view, p *part) (*
 		return nil, err
 	}
 	f, err := c.writeNew(ctx, spec.IndexManifestName, b)
-	return &f.name, err
+	if err != nil {
+		return nil, err
+	}
+	return &f.name, nil
 }
 
 // indexConflict tells why the hash indexes of p cannot be committed: each was

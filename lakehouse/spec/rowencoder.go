@@ -115,13 +115,23 @@ func (e *RowEncoder) Encode(batch *columnar.Batch, row int) BinaryRow {
 }
 
 // Buckets writes the bucket of every row of batch among n into out, which
-// holds at least batch.Rows() elements. One INT or BIGINT column has a fast path.
+// holds at least batch.Rows() elements.
 func (e *RowEncoder) Buckets(batch *columnar.Batch, n int, out []int32) {
 	rows := batch.Rows()
 	if n == 1 {
 		clear(out[:rows])
 		return
 	}
+	e.Hashes(batch, out)
+	for i, h := range out[:rows] {
+		out[i] = int32(Bucket(h, n))
+	}
+}
+
+// Hashes writes Hash of every row of batch into out, which holds at least
+// batch.Rows() elements. One INT or BIGINT column has a fast path.
+func (e *RowEncoder) Hashes(batch *columnar.Batch, out []int32) {
+	rows := batch.Rows()
 	if batch != e.batch {
 		e.bind(batch)
 	}
@@ -129,18 +139,18 @@ func (e *RowEncoder) Buckets(batch *columnar.Batch, n int, out []int32) {
 		switch c := &e.cols[0]; {
 		case c.op == opInt64:
 			for i, v := range c.i64[:rows] {
-				out[i] = int32(Bucket(hashOneInteger(0, uint32(v), uint32(uint64(v)>>32)), n))
+				out[i] = hashOneInteger(0, uint32(v), uint32(uint64(v)>>32))
 			}
 			return
 		case c.op == opInt32:
 			for i, v := range c.i32[:rows] {
-				out[i] = int32(Bucket(hashOneInteger(0, uint32(v), 0), n))
+				out[i] = hashOneInteger(0, uint32(v), 0)
 			}
 			return
 		}
 	}
 	for i := range rows {
-		out[i] = int32(Bucket(Hash(e.Encode(batch, i).Data), n))
+		out[i] = Hash(e.Encode(batch, i).Data)
 	}
 }
 

@@ -1,0 +1,291 @@
+package lakehouse
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"leat/internal/diag"
+	"leat/lakehouse/spec"
+)
+
+const (
+	// DefaultIndexBudget is the memory in bytes that the key index of a table may
+	// take in a Writer made with WriteConfig.IndexBudget 0.
+	DefaultIndexBudget = 1 << 30
+	// maxDynamicBuckets is how many buckets a partition may have: Paimon keeps their numbers as shorts.
+	maxDynamicBuckets = 1<<15 - 1
+	// indexWriters is how many index files are written at once; each waits for its disk.
+	indexWriters = 16
+)
+
+// hashIndexes is the index of a table with dynamic buckets: which hash of a key
+// is in which bucket of its partition. Writer.mu guards it.
+type hashIndexes struct {
+	t *Table
+	// target is how many hashes fill a bucket, maxBuckets the most a partition may have.
+	target     int
+	maxBuckets int
+	// files are the index files by partition, as of everything prepared.
+	files map[string]map[int32]spec.IndexFileMeta
+	// loaded are the partitions in memory, budget what they may take in bytes.
+	loaded map[string]*partitionIndex
+	budget int64
+	used   int64
+}
+
+// newHashIndexes reads which index files the table has at s; nil starts from nothing.
+func newHashIndexes(ctx context.Context, t *Table, s *spec.Snapshot, budget int64) (*hashIndexes, error) {
+	o := &t.Options.Dynamic
+	x := &hashIndexes{
+		t: t, target: max(1, o.TargetRows), maxBuckets: maxDynamicBuckets, budget: budget,
+		files: map[string]map[int32]spec.IndexFileMeta{}, loaded: map[string]*partitionIndex{},
+	}
+	if o.MaxBuckets > 0 {
+		x.maxBuckets = min(o.MaxBuckets, maxDynamicBuckets)
+	}
+	entries, err := t.manifests.Index(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
+	}
+	for i := range entries {
+		e := &entries[i]
+		if e.File.Type != spec.HashIndex {
+			continue
+		}
+		of := x.files[string(e.Partition.Data)]
+		if of == nil {
+			of = map[int32]spec.IndexFileMeta{}
+			x.files[string(e.Partition.Data)] = of
+		}
+		of[e.Bucket] = e.File
+	}
+	return x, nil
+}
+
+// partitionIndex is the index of one partition.
+type partitionIndex struct {
+	row     spec.BinaryRow
+	table   hashTable
+	buckets []*indexBucket
+	// open is the first bucket that may have room.
+	open int
+}
+
+// hashBytes is about what a hash takes in memory: its slots in the table and its place in the list.
+const hashBytes = 24
+
+func (p *partitionIndex) bytes() int64 { return hashBytes * int64(p.table.n) }
+
+// indexBucket is what one bucket's index file holds.
+type indexBucket struct {
+	// hashes only grows: a prefix of it is a consistent copy.
+	hashes  []int32
+	changed bool
+}
+
+// partition gives the index of a partition, reading its files the first time.
+func (x *hashIndexes) partition(ctx context.Context, row spec.BinaryRow) (*partitionIndex, error) {
+	if p := x.loaded[string(row.Data)]; p != nil {
+		return p, nil
+	}
+	p := &partitionIndex{row: row}
+	for no, f := range x.files[string(row.Data)] {
+		if no < 0 || no >= maxDynamicBuckets {
+			return nil, corrupt(f.FileName, fmt.Errorf("an index of bucket %d", no))
+		}
+		hashes, err := x.read(ctx, &f)
+		if err != nil {
+			return nil, err
+		}
+		p.bucket(int(no)).hashes = hashes
+		for _, h := range hashes {
+			p.table.put(h, no)
+		}
+	}
+	x.loaded[string(row.Data)] = p
+	x.used += p.bytes()
+	return p, x.check()
+}
+
+func (x *hashIndexes) read(ctx context.Context, f *spec.IndexFileMeta) ([]int32, error) {
+	path := x.t.paths.IndexPath(f)
+	b, err := x.t.FS.ReadFile(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("reading index file %s: %w", path, err)
+	}
+	if len(b)%4 != 0 || int64(len(b)/4) != f.RowCount {
+		return nil, corrupt(path, fmt.Errorf("%d bytes for %d hashes", len(b), f.RowCount))
+	}
+	out := make([]int32, len(b)/4)
+	for i := range out {
+		out[i] = int32(binary.BigEndian.Uint32(b[4*i:]))
+	}
+	return out, nil
+}
+
+func (x *hashIndexes) check() error {
+	if x.used <= x.budget {
+		return nil
+	}
+	return indexTooLarge(x.t, x.used, x.budget)
+}
+
+func indexTooLarge(t *Table, used, budget int64) error {
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeLakeShape, Table: t.Path, Option: spec.OptionBucket,
+		Msg:  fmt.Sprintf("the index of its keys takes %d MB, more than the %d MB it may", used>>20, budget>>20),
+		Hint: "use a fixed number of buckets, for which no index is kept, or write fewer partitions at a time",
+	}
+}
+
+// assign gives the bucket of a hash (PartitionIndex.java): the one it has, else
+// the first with room, else a new one, else any.
+func (x *hashIndexes) assign(p *partitionIndex, hash int32) (int32, error) {
+	if no, ok := p.table.get(hash); ok {
+		return no, nil
+	}
+	for p.open < len(p.buckets) && len(p.buckets[p.open].hashes) >= x.target {
+		p.open++
+	}
+	no := p.open
+	if no >= x.maxBuckets {
+		if no = int(uint32(hash)) % x.maxBuckets; x.t.Options.Dynamic.MaxBuckets <= 0 {
+			return 0, &diag.Error{
+				Domain: diag.User, Code: diag.CodeLakeShape, Table: x.t.Path, Option: "dynamic-bucket.target-row-num",
+				Msg:  fmt.Sprintf("a partition has %d buckets, the most there can be", maxDynamicBuckets),
+				Hint: "raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'",
+			}
+		}
+	}
+	b := p.bucket(no)
+	b.hashes, b.changed = append(b.hashes, hash), true
+	p.table.put(hash, int32(no))
+	x.used += hashBytes
+	return int32(no), x.check()
+}
+
+func (p *partitionIndex) bucket(no int) *indexBucket {
+	for len(p.buckets) <= no {
+		p.buckets = append(p.buckets, &indexBucket{})
+	}
+	return p.buckets[no]
+}
+
+// indexChange is a bucket's index as an epoch leaves it.
+type indexChange struct {
+	partition spec.BinaryRow
+	bucket    int32
+	hashes    []int32
+	file      spec.IndexFileMeta
+}
+
+// take gives the buckets that got hashes since the last call.
+func (x *hashIndexes) take() []indexChange {
+	var out []indexChange
+	for _, p := range x.loaded {
+		for no, b := range p.buckets {
+			if b.changed {
+				b.changed = false
+				out = append(out, indexChange{partition: p.row, bucket: int32(no), hashes: slices.Clip(b.hashes)})
+			}
+		}
+	}
+	return out
+}
+
+// replace makes c's file the one of its bucket and gives the one before, if any.
+func (x *hashIndexes) replace(c *indexChange) (old spec.IndexFileMeta, ok bool) {
+	of := x.files[string(c.partition.Data)]
+	if of == nil {
+		of = map[int32]spec.IndexFileMeta{}
+		x.files[string(c.partition.Data)] = of
+	}
+	old, ok = of[c.bucket]
+	of[c.bucket] = c.file
+	return old, ok
+}
+
+// forget drops a partition from memory; it is read again when rows come.
+func (x *hashIndexes) forget(partition string) {
+	if p := x.loaded[partition]; p != nil {
+		x.used -= p.bytes()
+		delete(x.loaded, partition)
+	}
+}
+
+// writeIndexes writes the files of changes.
+func (w *Writer) writeIndexes(ctx context.Context, changes []indexChange) error {
+	var g errgroup.Group
+	g.SetLimit(indexWriters)
+	for i := range changes {
+		c := &changes[i]
+		g.Go(func() error {
+			content := make([]byte, 0, 4*len(c.hashes))
+			for _, h := range c.hashes {
+				content = binary.BigEndian.AppendUint32(content, uint32(h))
+			}
+			c.file = spec.IndexFileMeta{
+				Type: spec.HashIndex, FileName: spec.IndexFileName(w.cfg.Attempt, w.cfg.Pool.names.Add(1)-1),
+				FileSize: int64(len(content)), RowCount: int64(len(c.hashes)),
+			}
+			path := w.t.paths.IndexPath(&c.file)
+			if err := w.t.FS.CreateExclusive(ctx, path, content); err != nil {
+				return fmt.Errorf("writing index file %s: %w", path, err)
+			}
+			c.hashes = nil
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// hashTable maps hashes to bucket numbers: open addressing, 8 bytes a slot.
+type hashTable struct {
+	slots []hashSlot
+	n     int
+}
+
+// hashSlot holds the bucket's number plus one; 0 is an empty slot.
+type hashSlot struct{ hash, bucket int32 }
+
+func (h *hashTable) size() int64 { return 8 * int64(len(h.slots)) }
+
+// find gives the slot of hash, or the empty one where it belongs. The hashes
+// are spread well: their low bits say where to begin.
+func (h *hashTable) find(hash int32) *hashSlot {
+	mask := uint32(len(h.slots) - 1)
+	for i := uint32(hash) & mask; ; i = (i + 1) & mask {
+		if s := &h.slots[i]; s.bucket == 0 || s.hash == hash {
+			return s
+		}
+	}
+}
+
+func (h *hashTable) get(hash int32) (int32, bool) {
+	if h.n == 0 {
+		return 0, false
+	}
+	s := h.find(hash)
+	return s.bucket - 1, s.bucket != 0
+}
+
+func (h *hashTable) put(hash, bucket int32) {
+	if 4*(h.n+1) > 3*len(h.slots) {
+		old := h.slots
+		h.slots = make([]hashSlot, max(16, 2*len(old)))
+		for _, s := range old {
+			if s.bucket != 0 {
+				*h.find(s.hash) = s
+			}
+		}
+	}
+	s := h.find(hash)
+	if s.bucket == 0 {
+		h.n++
+	}
+	*s = hashSlot{hash: hash, bucket: bucket + 1}
+}
