@@ -40,6 +40,7 @@ const (
 	CodeLakeShape    Code = 4004 // existing table of another shape
 	CodeLakeMissing  Code = 4005 // table or warehouse of a known job is gone
 	CodeLakeWriter   Code = 4006 // another leat writer is at work
+	CodeLakeInUse    Code = 4007 // something else still needs what is to go
 
 	CodeJobRunning   Code = 5001 // the same job runs already
 	CodeJobState     Code = 5002 // stored state does not fit

@@ -342,7 +342,9 @@ func (x *expiration) metadata(ctx context.Context, s *spec.Snapshot, skip map[st
 			continue
 		}
 		metas, err := x.manifests.List(ctx, l)
-		if err != nil && (!tolerant || !errors.Is(err, fileio.ErrNotExist)) {
+		// Other writers remove the changelog list of a tagged snapshot.
+		mayMiss := tolerant || s.ChangelogManifestList != nil && l == *s.ChangelogManifestList
+		if err != nil && (!mayMiss || !errors.Is(err, fileio.ErrNotExist)) {
 			return nil, err
 		}
 		for _, m := range metas {

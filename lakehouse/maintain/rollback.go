@@ -1,0 +1,220 @@
+package maintain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"leat/internal/diag"
+	"leat/internal/fileio"
+	"leat/lakehouse/commit"
+	"leat/lakehouse/spec"
+)
+
+// Rollback takes the table in directory path back to a snapshot, or to that of
+// a tag if tag is not empty: everything that came later goes, tags on later
+// snapshots included. It gives the snapshots that were and are the latest.
+//
+// Snapshots go from the newest down, so that a crash leaves the table at one of
+// the states in between, with nothing missing; calling it again ends the work.
+func Rollback(ctx context.Context, fs fileio.FS, path string, snapshot int64, tag string) (previous, current int64, err error) {
+	t, err := openTable(ctx, fs, path)
+	if err != nil {
+		return 0, 0, err
+	}
+	s, err := t.target(ctx, snapshot, tag)
+	if err != nil {
+		return 0, 0, err
+	}
+	if previous, err = t.snaps.Latest(ctx); err != nil {
+		return 0, 0, err
+	}
+	if err := t.rollback(ctx, s); err != nil {
+		return 0, 0, fmt.Errorf("rolling %s back to snapshot %d: %w", path, s.ID, err)
+	}
+	return previous, s.ID, nil
+}
+
+func (t *table) target(ctx context.Context, snapshot int64, tag string) (*spec.Snapshot, error) {
+	if tag != "" {
+		named, err := ReadTag(ctx, t.fs, t.path, tag)
+		if err != nil {
+			return nil, err
+		}
+		return named.Snapshot, nil
+	}
+	s, err := t.snaps.Read(ctx, snapshot)
+	if errors.Is(err, fileio.ErrNotExist) {
+		return nil, noSnapshot(ctx, t.snaps, snapshot)
+	}
+	return s, err
+}
+
+func (t *table) rollback(ctx context.Context, s *spec.Snapshot) error {
+	tags, err := Tags(ctx, t.fs, t.path)
+	if err != nil {
+		return err
+	}
+	set := fileSet{}
+	for i := range tags {
+		if tags[i].Snapshot.ID <= s.ID {
+			continue
+		}
+		if err := t.guardBranches(ctx, &tags[i]); err != nil {
+			return err
+		}
+		if err := t.addSnapshot(ctx, set, tags[i].Snapshot); err != nil {
+			return err
+		}
+	}
+	if err := t.restoreSnapshot(ctx, s); err != nil {
+		return err
+	}
+	if err := t.cutSnapshots(ctx, s.ID, set); err != nil {
+		return err
+	}
+	for i := range tags {
+		if tags[i].Snapshot.ID > s.ID {
+			if err := t.fs.Remove(ctx, tagPath(t.fs, t.path, tags[i].Name)); err != nil {
+				return err
+			}
+		}
+	}
+	_, err = t.removeUnused(ctx, set)
+	return err
+}
+
+// restoreSnapshot makes the file of a snapshot that only a tag held.
+func (t *table) restoreSnapshot(ctx context.Context, s *spec.Snapshot) error {
+	_, err := t.snaps.Read(ctx, s.ID)
+	if !errors.Is(err, fileio.ErrNotExist) {
+		return err
+	}
+	content, err := spec.MarshalSnapshot(s)
+	if err != nil {
+		return err
+	}
+	if err := t.fs.CreateExclusive(ctx, t.snaps.Path(s.ID), content); err != nil && !errors.Is(err, fileio.ErrExist) {
+		return err
+	}
+	return t.snaps.WriteHint(ctx, spec.EarliestHint, s.ID)
+}
+
+// cutSnapshots removes the snapshots and kept changelogs after last, newest
+// first, and adds their files to set.
+func (t *table) cutSnapshots(ctx context.Context, last int64, set fileSet) error {
+	for _, of := range []struct{ dir, prefix string }{{spec.SnapshotDir, spec.SnapshotPrefix}, {spec.ChangelogDir, spec.ChangelogPrefix}} {
+		snaps, err := t.readSnapshots(ctx, t.fs.Join(t.path, of.dir), of.prefix)
+		if err != nil {
+			return err
+		}
+		for i := len(snaps) - 1; i >= 0 && snaps[i].ID > last; i-- {
+			if err := t.addSnapshot(ctx, set, snaps[i]); err != nil {
+				return err
+			}
+			if err := t.fs.Remove(ctx, t.fs.Join(t.path, of.dir, fmt.Sprintf("%s%d", of.prefix, snaps[i].ID))); err != nil {
+				return err
+			}
+		}
+	}
+	return t.snaps.WriteHint(ctx, spec.LatestHint, last)
+}
+
+// SnapshotAt gives the newest snapshot made at or before a time. None is an
+// error for people, which names the earliest.
+func SnapshotAt(ctx context.Context, snaps *commit.Snapshots, at time.Time) (*spec.Snapshot, error) {
+	ids, err := snaps.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	low, high := 0, len(ids)-1
+	var found, first *spec.Snapshot
+	for low <= high {
+		mid := (low + high) / 2
+		s, err := snaps.Read(ctx, ids[mid])
+		if err != nil {
+			return nil, err
+		}
+		if first == nil || s.ID < first.ID {
+			first = s
+		}
+		if s.TimeMillis <= at.UnixMilli() {
+			found, low = s, mid+1
+		} else {
+			high = mid - 1
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	e := &diag.Error{Domain: diag.User, Code: diag.CodeUnknownObject, Msg: "there is no snapshot from " + at.Format("2006-01-02 15:04:05.000") + " or earlier", Hint: "choose a later time"}
+	if first != nil {
+		e.Notes = []string{fmt.Sprintf("the earliest snapshot is %d, from %s", first.ID, time.UnixMilli(first.TimeMillis).In(at.Location()).Format("2006-01-02 15:04:05.000"))}
+	}
+	return nil, e
+}
+
+// SnapshotOfWatermark gives the first snapshot whose watermark is at least w.
+func SnapshotOfWatermark(ctx context.Context, snaps *commit.Snapshots, w int64) (*spec.Snapshot, error) {
+	ids, err := snaps.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		s, err := snaps.Read(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if s.Watermark != nil && *s.Watermark >= w {
+			return s, nil
+		}
+	}
+	return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnknownObject, Msg: fmt.Sprintf("there is no snapshot with a watermark of %d or more", w), Hint: "see the column watermark of the system table $snapshots"}
+}
+
+// RollbackAsLatest makes a new snapshot with the content of an older one, or of
+// a tag: nothing is removed, readers go on.
+func RollbackAsLatest(ctx context.Context, fs fileio.FS, path string, snapshot int64, tag string) (previous, current int64, err error) {
+	t, err := openTable(ctx, fs, path)
+	if err != nil {
+		return 0, 0, err
+	}
+	s, err := t.target(ctx, snapshot, tag)
+	if err != nil {
+		return 0, 0, err
+	}
+	if previous, err = t.snaps.Latest(ctx); err != nil {
+		return 0, 0, err
+	}
+	live, err := t.manifests.Live(ctx, s)
+	if err != nil {
+		return 0, 0, err
+	}
+	req := commit.Request{User: uuid.NewString(), Identifier: spec.BatchIdentifier, Overwrite: true}
+	for i := range live {
+		e := &live[i]
+		req.Messages = append(req.Messages, spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, NewFiles: []spec.DataFileMeta{e.File}})
+	}
+	index, err := t.manifests.Index(ctx, s)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range index {
+		e := &index[i]
+		req.Messages = append(req.Messages, spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, NewIndex: []spec.IndexFileMeta{e.File}})
+	}
+	ids, err := t.committer(commit.Options{}).Commit(ctx, req)
+	if err != nil || len(ids) == 0 {
+		return 0, 0, err
+	}
+	return previous, ids[0], nil
+}
+
+// committer makes a committer for one commit of a statement.
+func (t *table) committer(o commit.Options) *commit.Committer {
+	o.Attempt = uuid.NewString()
+	return commit.New(t.fs, t.path, t.schema, o, nil)
+}
