@@ -76,7 +76,7 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 		r.target = &target
 	}
 	if restored != nil {
-		err = r.restore(n, restored)
+		err = r.restore(ctx, n, restored)
 	} else {
 		err = r.start(ctx, n)
 	}
@@ -112,11 +112,11 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 	if err != nil {
 		return err
 	}
-	return n.resumable(r.server, r.pos)
+	return n.resumable(ctx, r.server, r.pos)
 }
 
 // restore takes over a stored state.
-func (r *Reader) restore(n *conn, data json.RawMessage) error {
+func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) error {
 	s, err := readState(data)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (r *Reader) restore(n *conn, data json.RawMessage) error {
 		}
 		t.resetSequencer(ts.Snapshot)
 	}
-	if err := n.resumable(r.server, r.pos); err != nil {
+	if err := n.resumable(ctx, r.server, r.pos); err != nil {
 		return err
 	}
 	if r.pos.ServerUUID != r.server.uuid {
