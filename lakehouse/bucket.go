@@ -66,7 +66,7 @@ func (w *Writer) openTrees(f *frozen) error {
 			b.tree = mergetree.NewAppendTree(live[id], w.t.pickAppend)
 			continue
 		}
-		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction)
+		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction, w.t.Options.Engine)
 	}
 	return nil
 }
@@ -151,11 +151,11 @@ func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
 	var change *mergetree.Change
 	err := run(w.ctx, w.cfg.Pool.compact, func() error {
 		var err error
-		files, open := w.files(b, w.t.Options.DataPrefix), w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, !w.layout.Append)
 		if w.layout.Append {
-			change, err = mergetree.CompactAppend(w.ctx, w.layout, unit.Files, files, open)
+			open := w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, false)
+			change, err = mergetree.CompactAppend(w.ctx, w.layout, unit.Files, w.files(b, w.t.Options.DataPrefix), open)
 		} else {
-			change, err = mergetree.Compact(w.ctx, w.layout, w.order, unit, files, open)
+			change, err = w.compactBucket(w.ctx, b, unit, nil)
 		}
 		return err
 	})
@@ -184,4 +184,5 @@ func (w *Writer) removeChange(ctx context.Context, b *bucket, c *mergetree.Chang
 			w.remove(ctx, b, c.After[i:i+1])
 		}
 	}
+	w.remove(ctx, b, c.Changelog)
 }

@@ -47,10 +47,10 @@ func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec
 	buckets := byBucket(entries)
 	msgs := make([]spec.CommitMessage, len(buckets))
 	for i, b := range buckets {
-		if unit, ok := j.pick(b, full); ok {
+		if unit, others, ok := j.pick(b, full); ok {
 			g.Go(func() error {
 				return run(ctx, cfg.Pool.compact, func() (err error) {
-					msgs[i], err = j.do(ctx, &b[0], unit)
+					msgs[i], err = j.do(ctx, &b[0], unit, others)
 					return err
 				})
 			})
@@ -70,29 +70,31 @@ type compactJob struct {
 	order  *mergetree.KeyOrder
 }
 
-func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (mergetree.Unit, bool) {
+func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (unit mergetree.Unit, others []spec.DataFileMeta, ok bool) {
 	files := make([]spec.DataFileMeta, len(bucket))
 	for i := range bucket {
 		files[i] = bucket[i].File
 	}
-	tree := mergetree.NewTree(files, j.order, j.t.Options.Compaction)
-	if full {
-		return tree.NextFull()
+	tree := mergetree.NewTree(files, j.order, j.t.Options.Compaction, j.t.Options.Engine)
+	if full || j.t.Options.Lookup {
+		return tree.NextLift(time.Now(), full)
 	}
-	return tree.Next(time.Now())
+	unit, ok = tree.Next(time.Now())
+	return unit, nil, ok
 }
 
-func (j *compactJob) do(ctx context.Context, e *spec.ManifestEntry, unit mergetree.Unit) (spec.CommitMessage, error) {
+func (j *compactJob) do(ctx context.Context, e *spec.ManifestEntry, unit mergetree.Unit, others []spec.DataFileMeta) (spec.CommitMessage, error) {
 	m := spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
 	out, err := j.t.dataFiles(e.Partition, e.Bucket, j.cfg)
 	if err != nil {
 		return m, err
 	}
-	c, err := mergetree.Compact(ctx, j.layout, j.order, unit, out, j.t.opener(e.Partition, e.Bucket, j.layout.Columns.Fields, true))
+	open := j.t.opener(e.Partition, e.Bucket, j.layout.Columns.Fields, true)
+	c, err := mergetree.Compact(ctx, j.layout, j.order, unit, out, open, j.t.compactOptions(unit, others, out))
 	if err != nil {
 		return m, fmt.Errorf("compacting table %s: %w", j.t.Path, err)
 	}
-	m.CompactBefore, m.CompactAfter = c.Before, c.After
+	compactMessage{&m}.take(c)
 	return m, nil
 }
 

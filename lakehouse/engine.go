@@ -30,7 +30,7 @@ func parseEngine(r *optionReader, s *spec.TableSchema, o *Options) *mergetree.En
 		Default:      readText(r, "fields.default-aggregate-function", ""),
 		Columns:      map[string]mergetree.ColumnSpec{},
 	}
-	e.Shallow = e.Kind == mergetree.FirstRow || o.ChangelogProducer == ChangelogLookup || o.DeletionVectors || readBool(r, "force-lookup", false)
+	e.Shallow = o.Lookup
 	switch e.Kind {
 	case mergetree.PartialUpdate:
 		e.RemoveOnDelete = readBool(r, "partial-update.remove-record-on-delete", false)

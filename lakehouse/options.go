@@ -32,6 +32,16 @@ type Options struct {
 	Engine *mergetree.EngineSpec
 	// RowKindField is 'rowkind.field', "" for the kinds that rows have.
 	RowKindField string
+	// Lookup says that compactions merge level 0 with the rows above it: changelog
+	// producer lookup, first-row, deletion vectors, force-lookup.
+	Lookup bool
+	// FullDeltaCommits is 'full-compaction.delta-commits', 0 for none.
+	FullDeltaCommits int
+	// RowDeduplicate and RowDeduplicateIgnore are 'changelog-producer.row-deduplicate' and '…-ignore-fields'.
+	RowDeduplicate       bool
+	RowDeduplicateIgnore []string
+	// ChangelogCompression is 'changelog-file.compression', "" for that of data files.
+	ChangelogCompression string
 	// DeletionVectors is 'deletion-vectors.enabled'.
 	DeletionVectors bool
 	WriteOnly         bool
@@ -145,6 +155,11 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 			o.StatsColumns[s.Fields[i].Name] = read(r, key, o.StatsMode, spec.ParseStatsMode)
 		}
 	}
+	o.FullDeltaCommits = readInt(r, "full-compaction.delta-commits", 0)
+	o.RowDeduplicate = readBool(r, "changelog-producer.row-deduplicate", false)
+	o.RowDeduplicateIgnore = names(readText(r, "changelog-producer.row-deduplicate-ignore-fields", ""))
+	o.ChangelogCompression = readText(r, "changelog-file.compression", "")
+	o.Lookup = len(s.PrimaryKeys) > 0 && (o.MergeEngine == "first-row" || o.ChangelogProducer == ChangelogLookup || o.DeletionVectors || readBool(r, "force-lookup", false))
 	o.Engine = parseEngine(r, s, &o)
 	return o, r.err
 }

@@ -115,8 +115,7 @@ func (w *Writer) flushBucket(fb *frozenBucket, batches []*columnar.Batch) error 
 	files.Confirm = w.cfg.Pool.confirmFile
 	var changelog *mergetree.Files
 	if w.router.input {
-		c := files
-		c.Prefix = w.t.Options.ChangelogFiles
+		c := w.t.changelogFiles(files)
 		changelog = &c
 	}
 	var err error
@@ -196,6 +195,16 @@ func (p *Prepared) assemble() {
 	}
 	p.msgs = w.messages(p)
 	p.chunks, p.index = nil, nil
+	if w.t.lifts() {
+		w.mu.Unlock()
+		err := w.lift(p)
+		w.mu.Lock()
+		if err != nil {
+			p.err = err
+			w.fail(err)
+			return
+		}
+	}
 	w.schedule()
 }
 
@@ -241,8 +250,7 @@ func (w *Writer) messages(p *Prepared) []spec.CommitMessage {
 			files = msgs[i].NewFiles
 		}
 		if c := b.tree.Prepare(p.id, files); len(c.Before) > 0 {
-			m := message(b)
-			m.CompactBefore, m.CompactAfter = c.Before, c.After
+			compactMessage{message(b)}.take(&c)
 		}
 	}
 	return msgs
@@ -257,7 +265,7 @@ func (w *Writer) schedule() {
 		if b.tree == nil {
 			continue
 		}
-		if !w.t.Options.WriteOnly && !w.closed {
+		if !w.t.Options.WriteOnly && !w.closed && !w.t.lifts() {
 			if unit, ok := b.tree.Next(time.Now()); ok {
 				b.lastEpoch = w.epoch
 				w.compacting++

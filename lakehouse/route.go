@@ -44,6 +44,11 @@ type router struct {
 	noMinus bool // -D and -U are dropped
 	noUB    bool // -U is dropped
 	append  bool
+	// kindCol is the column of rowkind.field, -1 for none; keepBefore says that -U
+	// rows retract; refused is the error for deletes, nil where the engine takes them.
+	kindCol    int
+	keepBefore bool
+	refused    *diag.Error
 
 	parts map[string]*partition
 	last  *partition
@@ -68,6 +73,7 @@ func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
 		t: t, layout: l, total: max(1, t.Options.Bucket), append: l.Append, parts: map[string]*partition{},
 		input: t.Options.ChangelogProducer == ChangelogInput, noMinus: t.Options.IgnoreDelete, noUB: t.Options.IgnoreUpdateBefore,
 	}
+	r.kindCol, r.keepBefore, r.refused = t.Schema.Index(t.Options.RowKindField), t.Options.Engine.KeepsBefore(), t.refusesMinus()
 	var err error
 	if !l.Append {
 		if r.codec, err = l.Codec(); err != nil {
@@ -123,21 +129,31 @@ func (r *router) route(w *Writer, b *columnar.Batch, n uint32) (int64, error) {
 	if r.append {
 		return extra, r.routeAppend(w, b)
 	}
-	if b.Kinds == nil {
+	kinds := b.Kinds
+	if r.kindCol >= 0 {
+		var err error
+		if kinds, err = r.t.kindsOf(b, r.kindCol); err != nil {
+			return extra, err
+		}
+	}
+	if kinds == nil {
 		for i := range rows {
 			r.add(r.place(w, i), i, columnar.Insert, false)
 		}
 		return extra, nil
 	}
 	for i := 0; i < rows; i++ {
-		kind := b.Kinds[i]
-		if kind == columnar.UpdateBefore && i+1 < rows && b.Kinds[i+1] == columnar.UpdateAfter {
+		kind := kinds[i]
+		if kind == columnar.UpdateBefore && i+1 < rows && kinds[i+1] == columnar.UpdateAfter {
 			r.update(w, i)
 			i++
 			continue
 		}
 		if (r.noMinus && kind.Retracts()) || (r.noUB && kind == columnar.UpdateBefore) {
 			continue
+		}
+		if r.refused != nil && kind.Retracts() {
+			return extra, r.refused
 		}
 		r.add(r.place(w, i), i, kind, false)
 	}
@@ -152,6 +168,8 @@ func (r *router) update(w *Writer, i int) {
 	if old == now && r.sameKey(i, i+1) {
 		switch {
 		case r.noMinus || r.noUB:
+		case r.keepBefore:
+			r.add(old, i, columnar.UpdateBefore, false)
 		case r.input:
 			r.add(old, i, columnar.UpdateBefore, true)
 		default:

@@ -143,12 +143,8 @@ func (t *Table) checkWritable() error {
 	switch {
 	case o.Bucket < 1 && t.mode() != dynamicBuckets:
 		return refuse(spec.OptionBucket, fmt.Sprintf("leat writes primary-key tables with a fixed number of buckets, not %d", o.Bucket), "create the table with 'bucket' = '<positive number>'")
-	case o.MergeEngine != "deduplicate":
-		return refuse("merge-engine", fmt.Sprintf("leat cannot write with merge engine %s", o.MergeEngine), "use 'merge-engine' = 'deduplicate'")
-	case o.ChangelogProducer != ChangelogNone && o.ChangelogProducer != ChangelogInput:
-		return refuse("changelog-producer", fmt.Sprintf("leat cannot produce a %s changelog", o.ChangelogProducer), "use none or input")
 	}
-	for _, key := range []string{"sequence.field", "rowkind.field", "deletion-vectors.enabled", "record-level.expire-time", "bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
+	for _, key := range []string{"deletion-vectors.enabled", "record-level.expire-time", "bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
 		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
 			return refuse(key, "leat cannot honour it when writing", "write this table with an engine that can, or create a table without the option")
 		}
@@ -169,6 +165,14 @@ func (t *Table) layout() (*mergetree.Layout, error) {
 		return nil, &diag.Error{
 			Domain: diag.User, Code: diag.CodeTableShape, Table: t.Path, Msg: "leat cannot read or write this table", Cause: err,
 			Hint: "use columns of other types, or leave the column out",
+		}
+	}
+	if e := t.Options.Engine; e != nil && !l.Append {
+		if l.Engine, err = e.Bind(l.Columns, l.Keys); err != nil {
+			return nil, t.engineError(err)
+		}
+		if err := l.Engine.Check(l.Columns); err != nil {
+			return nil, err
 		}
 	}
 	l.Stats = t.Options.columnModes(t.Schema, t.Options.StatsMode)

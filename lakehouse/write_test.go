@@ -174,10 +174,8 @@ func TestRefusedTables(t *testing.T) {
 	}{
 		{options: map[string]string{"bucket": "-2"}, option: "bucket", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "2", "file.format": "orc"}, option: "file.format", code: diag.CodeRefusedOption},
-		{options: map[string]string{"bucket": "2", "merge-engine": "aggregation"}, option: "merge-engine", code: diag.CodeRefusedOption},
-		{options: map[string]string{"bucket": "2", "changelog-producer": "lookup"}, option: "changelog-producer", code: diag.CodeRefusedOption},
+		{options: map[string]string{"bucket": "2", "merge-engine": "aggregation", "fields.status.aggregate-function": "hll_sketch"}, option: "fields.status.aggregate-function", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "2", "deletion-vectors.enabled": "true"}, option: "deletion-vectors.enabled", code: diag.CodeRefusedOption},
-		{options: map[string]string{"bucket": "2", "sequence.field": "user_id"}, option: "sequence.field", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "-2"}, append: true, option: "bucket", code: diag.CodeRefusedOption},
 	} {
 		s := ordersSchema(c.options)

@@ -3,6 +3,7 @@ package mergetree
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"leat/lakehouse/spec"
@@ -11,15 +12,29 @@ import (
 // smallFile is the share of the target size below which a file is merged with its neighbours.
 const smallFile = 0.7
 
+// CompactOptions say what a compaction does besides merging.
+type CompactOptions struct {
+	// Changes, if set, has the changes that the compaction means written to Changelog.
+	Changes   *ChangeOptions
+	Changelog Files
+	// Lookup makes rows whole: those of level 0 are merged with the rows of
+	// Others, the bucket's files outside of the unit. It is how changes are found
+	// against rows above level 0, and how deletion vectors are.
+	Lookup bool
+	Others []spec.DataFileMeta
+	// Replaced is told of the rows of Others that the compaction's rows take the place of.
+	Replaced func(f *spec.DataFileMeta, position int64)
+}
+
 // Compact does a unit of compaction: files whose keys overlap are merged, small
 // ones joined, large ones without company keep their content and only change
 // the level. The result names files that leave and files that come; an upgraded
 // file is in both.
-func Compact(ctx context.Context, l *Layout, order *KeyOrder, u Unit, files Files, open Opener) (*Change, error) {
-	c := &compaction{layout: l, order: order, unit: u, files: files, open: open, change: &Change{}}
+func Compact(ctx context.Context, l *Layout, order *KeyOrder, u Unit, files Files, open Opener, o CompactOptions) (*Change, error) {
+	c := &compaction{layout: l, order: order, unit: u, files: files, open: open, opts: o, change: &Change{}}
 	small := int64(float64(files.TargetSize) * smallFile)
 	for _, section := range Sections(u.Files, order) {
-		if len(section) > 1 {
+		if len(section) > 1 || c.mustRead(section) {
 			c.todo = append(c.todo, section)
 			continue
 		}
@@ -48,10 +63,58 @@ type compaction struct {
 	unit   Unit
 	files  Files
 	open   Opener
+	opts   CompactOptions
 	// todo are neighbouring sections that wait to be merged into one stream of files.
 	todo   [][]Run
 	change *Change
 	made   []string
+}
+
+// mustRead reports that a section's rows have to be looked at, though nothing is to merge.
+func (c *compaction) mustRead(section []Run) bool {
+	for _, r := range section {
+		for i := range r.Files {
+			f := &r.Files[i]
+			switch {
+			case c.opts.Lookup && f.Level == 0:
+				return true
+			case c.opts.Changes != nil && c.opts.Changes.TopLevel > 0 && f.Level != c.opts.Changes.TopLevel:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// others gives the runs of files outside of the unit that hold keys of a section.
+func (c *compaction) others(section []Run) []Run {
+	var lo, hi spec.BinaryRow
+	level0 := false
+	for _, r := range section {
+		for i := range r.Files {
+			f := &r.Files[i]
+			if f.Level > 0 {
+				continue
+			}
+			if !level0 || c.order.Compare(f.MinKey, lo) < 0 {
+				lo = f.MinKey
+			}
+			if !level0 || c.order.Compare(f.MaxKey, hi) > 0 {
+				hi = f.MaxKey
+			}
+			level0 = true
+		}
+	}
+	if !level0 {
+		return nil
+	}
+	var files []spec.DataFileMeta
+	for _, f := range c.opts.Others {
+		if f.Level > 0 && c.order.Compare(f.MinKey, hi) <= 0 && c.order.Compare(f.MaxKey, lo) >= 0 {
+			files = append(files, f)
+		}
+	}
+	return Runs(files, c.order)
 }
 
 // undo removes the files made so far.
@@ -82,7 +145,7 @@ func (c *compaction) rewrite(ctx context.Context) error {
 	switch {
 	case len(todo) == 0:
 		return nil
-	case len(todo) == 1 && len(todo[0]) == 1:
+	case len(todo) == 1 && len(todo[0]) == 1 && !c.mustRead(todo[0]):
 		for _, f := range todo[0][0].Files {
 			if err := c.upgrade(ctx, f); err != nil {
 				return err
@@ -99,29 +162,44 @@ func (c *compaction) merge(ctx context.Context, sections [][]Run) error {
 	if err != nil {
 		return err
 	}
+	// The changes of a compaction are new rows of the table: their files count as appended.
+	changes, err := newFileWriter(c.layout, c.opts.Changelog, c.unit.Output, spec.SourceAppend, c.layout.ChangelogStats)
+	if err != nil {
+		return err
+	}
 	defer func() {
 		for i := range w.done {
 			c.made = append(c.made, w.done[i].FileName)
 		}
+		for i := range changes.done {
+			c.made = append(c.made, changes.done[i].FileName)
+		}
 		w.abort(ctx)
+		changes.abort(ctx)
 	}()
 	for _, runs := range sections {
-		if err := c.mergeSection(ctx, w, runs); err != nil {
+		if err := c.mergeSection(ctx, w, changes, runs); err != nil {
 			return err
 		}
 		for _, r := range runs {
 			c.change.Before = append(c.change.Before, r.Files...)
 		}
 	}
-	if err := w.finish(ctx); err != nil {
+	if err := errors.Join(w.finish(ctx), changes.finish(ctx)); err != nil {
 		return err
 	}
 	c.change.After = append(c.change.After, w.done...)
+	c.change.Changelog = append(c.change.Changelog, changes.done...)
 	return nil
 }
 
-func (c *compaction) mergeSection(ctx context.Context, w *fileWriter, runs []Run) (err error) {
-	m, err := MergeRuns(ctx, c.layout.Columns, c.layout.Keys, runs, nil, c.open, MergeOptions{Engine: c.layout.Engine, DropDelete: c.unit.DropDelete})
+func (c *compaction) mergeSection(ctx context.Context, w, changes *fileWriter, runs []Run) (err error) {
+	o := MergeOptions{Engine: c.layout.Engine, DropDelete: c.unit.DropDelete, Changes: c.opts.Changes}
+	var others []Run
+	if c.opts.Lookup {
+		others, o.Replaced = c.others(runs), c.opts.Replaced
+	}
+	m, err := MergeRuns(ctx, c.layout.Columns, c.layout.Keys, runs, others, c.open, o)
 	if err != nil {
 		return err
 	}
@@ -139,6 +217,12 @@ func (c *compaction) mergeSection(ctx context.Context, w *fileWriter, runs []Run
 			return err
 		}
 		if err := w.write(ctx, rows); err != nil {
+			return err
+		}
+		if o.Changes == nil {
+			continue
+		}
+		if err := changes.write(ctx, &m.fold.changes.chunk); err != nil {
 			return err
 		}
 	}

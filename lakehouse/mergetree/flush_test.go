@@ -146,7 +146,7 @@ func TestCompactMergesRewritesAndUpgrades(t *testing.T) {
 	gone := flushRows(t, l, out, 30_000, columnar.Delete, numbered(l, 0, 1, 100))
 	in := slices.Concat(large, overlapA, overlapB, gone)
 	out.TargetSize = large[0].FileSize
-	c, err := Compact(t.Context(), l, order, Unit{Output: 5, Files: in, MaxLevel: true, DropDelete: true}, out, openerOf(fs, l, "/b"))
+	c, err := Compact(t.Context(), l, order, Unit{Output: 5, Files: in, MaxLevel: true, DropDelete: true}, out, openerOf(fs, l, "/b"), CompactOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestDeletesStayAboveOlderLevels(t *testing.T) {
 	out := testFiles(fs, 1<<20)
 	a := flushRows(t, l, out, 0, columnar.Insert, numbered(l, 0, 1, 10))
 	b := flushRows(t, l, out, 10, columnar.Delete, numbered(l, 0, 1, 5))
-	c, err := Compact(t.Context(), l, NewKeyOrder(l.KeyTypes()), Unit{Output: 3, Files: slices.Concat(a, b)}, out, openerOf(fs, l, "/b"))
+	c, err := Compact(t.Context(), l, NewKeyOrder(l.KeyTypes()), Unit{Output: 3, Files: slices.Concat(a, b)}, out, openerOf(fs, l, "/b"), CompactOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestFailedCompactionLeavesNoFile(t *testing.T) {
 			return nil, errors.New("disk gone")
 		}
 		return open(ctx, f)
-	})
+	}, CompactOptions{})
 	if err == nil {
 		t.Fatal("no error")
 	}

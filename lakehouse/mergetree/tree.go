@@ -17,6 +17,7 @@ import (
 type Tree struct {
 	order    *KeyOrder
 	strategy *Universal
+	engine   *EngineSpec
 	// pick is the strategy of an append table, nil in a merge tree.
 	pick    func(live []spec.DataFileMeta) []spec.DataFileMeta
 	live    []spec.DataFileMeta
@@ -31,6 +32,10 @@ type Tree struct {
 // Change is a compaction's effect: Before leaves, After comes.
 type Change struct {
 	Before, After []spec.DataFileMeta
+	// Changelog are the files with the changes of rows that it means.
+	Changelog []spec.DataFileMeta
+	// NewIndex and GoneIndex are the deletion vector files that come and leave.
+	NewIndex, GoneIndex []spec.IndexFileMeta
 }
 
 // preparedChange is what a message that is not committed yet does to the files.
@@ -38,11 +43,13 @@ type preparedChange struct {
 	id    int64
 	files []spec.DataFileMeta
 	Change
+	// lift is the compaction of the files of the same message.
+	lift Change
 }
 
-// NewTree makes the tree over the live files of a bucket.
-func NewTree(live []spec.DataFileMeta, order *KeyOrder, o UniversalOptions) *Tree {
-	t := &Tree{order: order, strategy: NewUniversal(o), live: slices.Clone(live), changed: true}
+// NewTree makes the tree over the live files of a bucket, whose rows engine merges.
+func NewTree(live []spec.DataFileMeta, order *KeyOrder, o UniversalOptions, engine *EngineSpec) *Tree {
+	t := &Tree{order: order, strategy: NewUniversal(o), engine: engine, live: slices.Clone(live), changed: true}
 	t.raise(live)
 	return t
 }
@@ -93,10 +100,78 @@ func (t *Tree) Next(now time.Time) (unit Unit, ok bool) {
 		unit.Files = t.pick(t.live)
 		ok = len(unit.Files) > 0
 	} else {
-		unit, ok = t.strategy.Pick(Runs(t.live, t.order), now)
+		runs := Runs(t.live, t.order)
+		if unit, ok = t.strategy.Pick(runs, now); ok {
+			unit = t.whole(unit, runs)
+		}
 	}
 	t.running, t.changed = ok, ok
 	return unit, ok
+}
+
+// whole takes all runs into a compaction that would else lose what deletes and
+// retractions do to the rows below it.
+func (t *Tree) whole(unit Unit, runs []Run) Unit {
+	if unit.DropDelete || t.engine == nil || t.engine.Shallow || !t.engine.MustMeetAll() {
+		return unit
+	}
+	for i := range unit.Files {
+		if n := unit.Files[i].DeleteRowCount; n == nil || *n > 0 {
+			if full, ok := t.strategy.Full(runs); ok {
+				return full
+			}
+		}
+	}
+	return unit
+}
+
+// NextLift picks the compaction that a message takes along with its files: all
+// of level 0 and what the strategy adds, or everything with full. It gives the
+// files that are not in it too.
+func (t *Tree) NextLift(now time.Time, full bool) (unit Unit, others []spec.DataFileMeta, ok bool) {
+	if t.running || t.pending != nil {
+		return Unit{}, nil, false
+	}
+	runs := Runs(t.live, t.order)
+	if full {
+		unit, ok = t.strategy.Full(runs)
+	} else {
+		unit, ok = t.strategy.Lift(runs, now)
+	}
+	if !ok {
+		return Unit{}, nil, false
+	}
+	t.running = true
+	return unit, t.outside(unit), true
+}
+
+// outside gives the live files that are not in unit.
+func (t *Tree) outside(unit Unit) []spec.DataFileMeta {
+	var out []spec.DataFileMeta
+	for _, f := range t.live {
+		if !slices.ContainsFunc(unit.Files, func(o spec.DataFileMeta) bool { return sameFile(&f, &o) }) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// FinishLift ends the compaction of epoch id's own message; nil if it failed.
+// It reports whether the result counts: not if inputs are no longer live.
+func (t *Tree) FinishLift(id int64, c *Change) bool {
+	t.running = false
+	if c == nil || len(c.Before) == 0 || !t.has(c.Before) {
+		return false
+	}
+	t.live, t.changed = apply(t.live, *c), true
+	for i := range t.prepared {
+		if t.prepared[i].id == id {
+			t.prepared[i].lift = *c
+			return true
+		}
+	}
+	t.prepared = append(t.prepared, preparedChange{id: id, lift: *c})
+	return true
 }
 
 // NextFull picks the compaction of everything.
@@ -134,6 +209,9 @@ func (t *Tree) Reload(live []spec.DataFileMeta) {
 	t.live, t.changed = slices.Clone(live), true
 	t.raise(live)
 	for _, p := range t.prepared {
+		if len(p.lift.Before) > 0 && len(p.lift.After) > 0 && t.has(p.lift.After) {
+			continue // the snapshot holds all of the message
+		}
 		if len(p.Before) > 0 && t.has(p.Before) {
 			t.live = apply(t.live, p.Change)
 		}
@@ -142,6 +220,9 @@ func (t *Tree) Reload(live []spec.DataFileMeta) {
 			if !t.has([]spec.DataFileMeta{f}) {
 				t.live = append(t.live, f)
 			}
+		}
+		if len(p.lift.Before) > 0 && t.has(p.lift.Before) {
+			t.live = apply(t.live, p.lift)
 		}
 	}
 	if t.pending != nil && !t.has(t.pending.Before) {

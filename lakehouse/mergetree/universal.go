@@ -129,6 +129,31 @@ func (u *Universal) Pick(runs []Run, now time.Time) (unit Unit, ok bool) {
 	return unit, true
 }
 
+// Lift is Pick, but takes all of level 0 whenever there is something.
+func (u *Universal) Lift(runs []Run, now time.Time) (unit Unit, ok bool) {
+	level0 := 0
+	for level0 < len(runs) && runs[level0].Level == 0 {
+		level0++
+	}
+	n := u.pick(runs, now)
+	if n < level0 {
+		n = u.bySizeRatio(runs, level0)
+	}
+	if n == 0 {
+		return Unit{}, false
+	}
+	top := u.maxLevel(runs)
+	n, unit.Output = outputLevel(runs, n, top)
+	if n == len(runs) {
+		u.lastFull = now
+	}
+	for i := range runs[:n] {
+		unit.Files = append(unit.Files, runs[i].Files...)
+	}
+	u.seal(&unit, runs, top)
+	return unit, len(unit.Files) != 1 || unit.Files[0].Level != unit.Output
+}
+
 // pick gives the number of youngest runs to compact, 0 for none.
 func (u *Universal) pick(runs []Run, now time.Time) int {
 	o := &u.opts

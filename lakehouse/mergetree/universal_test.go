@@ -176,7 +176,7 @@ func TestTreeKeepsMessagesApart(t *testing.T) {
 	file := func(name string, level int32, seq int64) spec.DataFileMeta {
 		return spec.DataFileMeta{FileName: name, Level: level, FileSize: 10, MinKey: keyRow(1), MaxKey: keyRow(9), MinSequenceNumber: seq, MaxSequenceNumber: seq}
 	}
-	tree := NewTree([]spec.DataFileMeta{file("old", 2, 4)}, NewKeyOrder(intKey), o)
+	tree := NewTree([]spec.DataFileMeta{file("old", 2, 4)}, NewKeyOrder(intKey), o, nil)
 	if n := tree.Reserve(10); n != 5 {
 		t.Errorf("first sequence number %d, want 5", n)
 	}
@@ -226,7 +226,7 @@ func TestStalledOnlyWhileACompactionHelps(t *testing.T) {
 	for i := range 4 {
 		files = append(files, spec.DataFileMeta{FileName: fmt.Sprint("f", i), FileSize: 10, MinKey: keyRow(1), MaxKey: keyRow(9), MaxSequenceNumber: int64(i)})
 	}
-	tree := NewTree(files, NewKeyOrder(intKey), o)
+	tree := NewTree(files, NewKeyOrder(intKey), o, nil)
 	if tree.Stalled() {
 		t.Error("stalled though nothing would end it")
 	}
@@ -246,7 +246,7 @@ func TestResultOverGoneInputsIsVoid(t *testing.T) {
 	f := func(name string, level int32) spec.DataFileMeta {
 		return spec.DataFileMeta{FileName: name, Level: level, FileSize: 10, MinKey: keyRow(1), MaxKey: keyRow(9)}
 	}
-	tree := NewTree([]spec.DataFileMeta{f("a", 0), f("b", 0)}, NewKeyOrder(intKey), o)
+	tree := NewTree([]spec.DataFileMeta{f("a", 0), f("b", 0)}, NewKeyOrder(intKey), o, nil)
 	unit, ok := tree.Next(time.Time{})
 	if !ok {
 		t.Fatal("no compaction")
