@@ -2,7 +2,9 @@ package mysqlrow
 
 import (
 	"fmt"
+	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"leat/internal/columnar"
@@ -42,8 +44,12 @@ func ordersTable(tb testing.TB) (*Plan, *Layout, *columnar.Schema, []Column) {
 func orderRow(i int) []value {
 	day := value{y: 2024, m: 1 + i%12, d: 1 + i%28, h: i % 24, mi: i % 60, s: i % 59, us: i % 1000 * 1000}
 	return []value{
-		{num: big.NewInt(int64(i))}, {num: big.NewInt(int64(i * 7919 % 1_000_003))}, {num: big.NewInt(int64(i*31 - 1000))},
-		{num: big.NewInt(int64(i % 5))}, day, day, {bytes: fmt.Appendf(nil, "2024-%02d-%02d", day.m, day.d)},
+		{num: big.NewInt(int64(i))},
+		{num: big.NewInt(int64(i * 7919 % 1_000_003))},
+		{num: big.NewInt(int64(i*31 - 1000))},
+		{num: big.NewInt(int64(i % 5))},
+		day, day,
+		{bytes: fmt.Appendf(nil, "2024-%02d-%02d", day.m, day.d)},
 	}
 }
 
@@ -172,13 +178,37 @@ func TestAllocsPerRow(t *testing.T) {
 
 // TestAllocsOfOtherTypes holds every kind of value to no allocation of its own.
 func TestAllocsOfOtherTypes(t *testing.T) {
+	doc := document{members: []document{
+		{kind: jsonString, wire: withLength([]byte("x\ny")), text: `"x\ny"`},
+		{kind: jsonInt16, wire: []byte{7, 0}, text: "7"},
+		{kind: jsonDouble, wire: littleEndian(math.Float64bits(1.5), 8), text: "1.5"},
+	}, keys: []string{"a", "b", "c"}}
+	doc.finish(true, false)
+	point := slices.Concat([]byte{0, 0, 0, 0, 1, 4, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0}, littleEndian(math.Float64bits(1.25), 8), littleEndian(math.Float64bits(-3), 8))
 	cols := []Column{
 		col("a", "float"), col("b", "double"), col("c", "decimal(38,10)"), col("d", "decimal(65,30)"), col("e", "bigint unsigned"),
 		col("f", "timestamp(6)"), col("g", "date"), col("h", "binary(8)"), col("i", "varchar(20)").charset("latin1"), col("j", "text"),
+		col("k", "time(3)"), col("l", "year"), col("m", "bit(12)"), col("n", "enum('a','b')"), col("o", "set('a','b','c')"),
+		col("p", "json"), col("q", "geometry"), col("r", "vector(1)"), col("s", "varchar(20)").charset("gbk"), col("t", "text").charset("utf16"),
+		col("u", "text").charset("gb18030"), col("v", "text").charset("cp1251"),
 	}
 	vals := []value{
-		{float: 1.5}, {float: -2.25e300}, {num: big.NewInt(1 << 62)}, {num: big.NewInt(-1 << 62)}, {num: big.NewInt(1 << 62)},
-		{y: 2024, m: 7, d: 3, h: 1, us: 123456}, {y: 2024, m: 2, d: 29}, word("abc"), word("caf\xE9"), word("caf\xC3\xA9\xFF"),
+		{float: 1.5},
+		{float: -2.25e300},
+		{num: big.NewInt(1 << 62)},
+		{num: big.NewInt(-1 << 62)},
+		{num: big.NewInt(1 << 62)},
+		{y: 2024, m: 7, d: 3, h: 1, us: 123456},
+		{y: 2024, m: 2, d: 29},
+		word("abc"), word("caf\xE9"), word("caf\xC3\xA9\xFF"),
+		{h: 100, s: 1, us: 250_000, d: 1},
+		{y: 2024},
+		word("\x08\x01"),
+		{num: big.NewInt(2)},
+		{num: big.NewInt(5)},
+		{doc: doc},
+		{bytes: point},
+		word("\x00\x00\x80\x3F"), word("\xD6\xD0"), word("\x4E\x2D"), word("\x95\x32\x82\x36"), word("\xC0"),
 	}
 	var targets []Target
 	schema := &columnar.Schema{}

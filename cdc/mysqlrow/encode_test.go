@@ -26,6 +26,7 @@ type value struct {
 	d     int
 	h, mi int
 	s, us int
+	doc   document
 }
 
 // col makes a column from its SQL type.
@@ -198,6 +199,26 @@ func wireValue(c Column, v value) []byte {
 			return make([]byte, 4+(c.FractionDigits+1)/2)
 		}
 		return append(bigEndian(uint64(v.time().Unix()), 4), packFraction(c, v.us)...)
+	case famTime:
+		n := (c.FractionDigits + 1) / 2
+		x := int64(v.h<<12|v.mi<<6|v.s)<<(8*n) | int64(uint64(v.us)/[]uint64{1_000_000, 10_000, 100, 1}[n])
+		if v.d == 1 {
+			x = -x
+		}
+		return bigEndian(uint64(x+1<<(8*n+23)), 3+n)
+	case famYear:
+		return []byte{byte(max(0, v.y-1900))}
+	case famBit:
+		return v.bytes
+	case famEnum:
+		return littleEndian(v.num.Uint64(), 1)
+	case famSet:
+		_, meta := wireType(c)
+		return littleEndian(v.num.Uint64(), int(meta&0xFF))
+	case famJSON:
+		return slices.Concat(littleEndian(uint64(len(v.doc.wire)+1), 4), []byte{v.doc.kind}, v.doc.wire)
+	case famVector, famGeometry:
+		return append(littleEndian(uint64(len(v.bytes)), 4), v.bytes...)
 	case famText, famBytes:
 		b := v.bytes
 		if c.DataType == "binary" {
@@ -298,6 +319,29 @@ func textValue(c Column, v value) []byte {
 			return out[:19]
 		}
 		return out[:20+c.FractionDigits]
+	case famTime:
+		out := fmt.Appendf(nil, "%s%02d:%02d:%02d.%06d", []string{"", "-"}[v.d], v.h, v.mi, v.s, v.us)
+		if c.FractionDigits == 0 {
+			return out[:len(out)-7]
+		}
+		return out[:len(out)-6+c.FractionDigits]
+	case famYear:
+		return fmt.Appendf(nil, "%04d", v.y)
+	case famEnum:
+		return []byte([]string{"", "a", "it's", ""}[v.num.Int64()])
+	case famSet:
+		var out []byte
+		for i, l := range []string{"a", "b c", "", "d", "e", "f", "g", "h", "i"} {
+			if v.num.Bit(i) == 1 {
+				if len(out) > 0 {
+					out = append(out, ',')
+				}
+				out = append(out, l...)
+			}
+		}
+		return out
+	case famJSON:
+		return []byte(v.doc.text)
 	case famBytes:
 		if c.DataType == "binary" {
 			return append(slices.Clone(v.bytes), make([]byte, int(c.Length)-len(v.bytes))...)

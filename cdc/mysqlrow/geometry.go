@@ -130,33 +130,25 @@ func (g *geometryReader) number() (n uint32, ok bool) {
 
 // coordinates writes the coordinates of a geometry that is no collection.
 func (g *geometryReader) coordinates(kind uint32) bool {
-	switch kind {
-	case wkbPoint:
+	if kind == wkbPoint {
 		return g.point()
-	case wkbLine:
-		return g.list((*geometryReader).point)
-	case wkbPolygon:
-		return g.list((*geometryReader).line)
-	default:
-		part := kind - 3 // MultiPoint holds points, and so on
-		return g.list(func(g *geometryReader) bool {
-			inner, ok := g.head()
-			return ok && inner == part && g.coordinates(part)
-		})
 	}
-}
-
-func (g *geometryReader) line() bool { return g.list((*geometryReader).point) }
-
-// list writes as many parts as the number in front says.
-func (g *geometryReader) list(part func(*geometryReader) bool) bool {
 	n, ok := g.number()
 	g.dst = append(g.dst, '[')
 	for i := uint32(0); ok && i < n; i++ {
 		if i > 0 {
 			g.dst = append(g.dst, ',')
 		}
-		ok = part(g)
+		switch kind {
+		case wkbLine:
+			ok = g.point()
+		case wkbPolygon:
+			ok = g.coordinates(wkbLine)
+		default: // a MultiPoint holds points, and so on
+			var part uint32
+			part, ok = g.head()
+			ok = ok && part == kind-wkbMultiPoint+wkbPoint && g.coordinates(part)
+		}
 	}
 	g.dst = append(g.dst, ']')
 	return ok

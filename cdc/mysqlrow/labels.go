@@ -1,5 +1,7 @@
 package mysqlrow
 
+import "slices"
+
 // readEnum reads the ordinal of a label, from 1 on; 0 is the empty text that
 // stands for a value the column did not know.
 func readEnum(s *step, v *vec, b []byte) int {
@@ -114,8 +116,8 @@ func (c *cell) putBit(v *vec, b []byte) status {
 		v.data = append(v.data, b...)
 		return v.endText()
 	}
-	for i := len(b) - 1; i >= 0; i-- {
-		v.data = append(v.data, b[i])
+	for _, bits := range slices.Backward(b) {
+		v.data = append(v.data, bits)
 	}
 	return v.endText()
 }
