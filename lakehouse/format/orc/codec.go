@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/snappy"
@@ -127,16 +128,23 @@ func newDecompressor(c Compression) (decompressor, error) {
 	case CompressionLZ4:
 		return lz4Decompressor{}, nil
 	case CompressionZstd:
-		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxMemory(maxBlockSize), zstd.WithDecoderMaxWindow(maxBlockSize), zstd.WithDecodeAllCapLimit(true))
-		if err != nil {
-			return nil, fmt.Errorf("starting zstd: %w", err)
-		}
-		return zstdDecompressor{d}, nil
+		d, err := sharedZstd()
+		return zstdDecompressor{d}, err
 	default:
 		return nil, &UnsupportedError{Feature: "compression " + c.String()}
 	}
 }
+
+// sharedZstd serves all readers: it keeps nothing between chunks and may be
+// used by many at once.
+var sharedZstd = sync.OnceValues(func() (*zstd.Decoder, error) {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxBlockSize), zstd.WithDecoderMaxWindow(maxBlockSize), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		return nil, fmt.Errorf("starting zstd: %w", err)
+	}
+	return d, nil
+})
 
 type zstdDecompressor struct{ d *zstd.Decoder }
 

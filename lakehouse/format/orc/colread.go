@@ -42,7 +42,7 @@ func (c *readBase) ids(dst []int) []int { return append(dst, c.node.id) }
 func (c *readBase) openBase(s *stripe) {
 	c.stripe, c.present = s, nil
 	if in := s.stream(c.node.id, streamPresent); in != nil {
-		c.present = &boolReader{bytes: byteReader{in: in}, scratch: c.scratch}
+		c.present = &boolReader{bytes: byteReader{in: in}}
 	}
 }
 

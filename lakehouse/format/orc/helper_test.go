@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -111,6 +110,6 @@ func sameColumns(t fatalizer, fields []columnar.Field, want, got []arrow.Array) 
 	}
 }
 
-var _ testing.TB
-
-func sliceOf(a arrow.Array, from, to int) arrow.Array { return array.NewSlice(a, int64(from), int64(to)) }
+func sliceOf(a arrow.Array, from, to int) arrow.Array {
+	return array.NewSlice(a, int64(from), int64(to))
+}
