@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
@@ -131,7 +132,8 @@ func genValue(t *rapid.T, c Column) value {
 	case famJSON:
 		return value{doc: genDocument(t, 2)}
 	case famVector:
-		return value{bytes: rapid.SliceOfN(rapid.Byte(), 8, 8).Draw(t, "vector")}
+		x, y := rapid.Float32().Draw(t, "x"), rapid.Float32().Draw(t, "y")
+		return value{bytes: slices.Concat(littleEndian(uint64(math.Float32bits(x)), 4), littleEndian(uint64(math.Float32bits(y)), 4))}
 	default:
 		return value{bytes: rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "bytes")}
 	}
