@@ -114,9 +114,10 @@ func prefix(n int64) map[int64]account {
 	return state
 }
 
-// source emits the transactions one by one.
+// source emits the transactions before end one by one.
 type source struct {
 	next  int64
+	end   int64
 	state map[int64]account
 }
 
@@ -131,7 +132,7 @@ func (s *source) Open(_ context.Context, restored json.RawMessage) error {
 }
 
 func (s *source) Run(ctx context.Context, out dataflow.Collector) error {
-	for s.next < transactions {
+	for s.next < s.end {
 		if err := out.Emit(ctx, 0, batchOf(transaction(s.next, s.state))); err != nil {
 			return err
 		}
@@ -184,10 +185,16 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOf(t, "2")
+}
+
+// newWorldOf makes a table of the given number of buckets.
+func newWorldOf(t *testing.T, buckets string) *world {
+	t.Helper()
 	w := &world{disk: crashfs.New()}
 	c := catalog.New(w.disk, "/lake")
 	options := map[string]string{
-		"bucket": "2", "changelog-producer": "input", "num-sorted-run.compaction-trigger": "2", "snapshot.num-retained.min": "1000",
+		"bucket": buckets, "changelog-producer": "input", "num-sorted-run.compaction-trigger": "2", "snapshot.num-retained.min": "1000",
 		"bucket-key": "id", "manifest.merge-min-count": "3",
 	}
 	schema := &spec.TableSchema{Version: 3, Fields: accountColumns.Fields, HighestFieldID: 2, PartitionKeys: []string{"part"}, PrimaryKeys: []string{"part", "id"}, Options: options}
@@ -204,7 +211,9 @@ func newWorld(t *testing.T) *world {
 
 // run is one process of the job on fs: it takes over, restores and runs to the
 // end of the source or to the fault.
-func (w *world) run(ctx context.Context, fs fileio.FS) error {
+func (w *world) run(ctx context.Context, fs fileio.FS) error { return w.runUpTo(ctx, fs, transactions) }
+
+func (w *world) runUpTo(ctx context.Context, fs fileio.FS, end int64) error {
 	log := slog.New(slog.DiscardHandler)
 	store, err := checkpoint.Open(ctx, fs, "/state/job", checkpoint.Options{})
 	if err != nil {
@@ -228,7 +237,7 @@ func (w *world) run(ctx context.Context, fs fileio.FS) error {
 		budget: lakehouse.NewMemoryBudget(1 << 20), pool: lakehouse.NewWorkPool(2), log: log,
 	}
 	g := dataflow.Graph{
-		Sources:   []dataflow.SourceNode{{UID: "source", Reader: &source{}, Ports: 1}},
+		Sources:   []dataflow.SourceNode{{UID: "source", Reader: &source{end: end}, Ports: 1}},
 		Sinks:     []dataflow.SinkNode{{UID: "sink", Sink: s}},
 		Pipelines: []dataflow.Pipeline{{UID: "pipe", Source: "source", Sink: "sink"}},
 	}
