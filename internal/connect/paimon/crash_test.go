@@ -181,6 +181,8 @@ var stride = flag.Int("stride", 5, "distance of the calls that TestStopAtEveryCa
 type world struct {
 	disk *crashfs.FS
 	def  *connect.Table
+	// interval is that of the checkpoints; 0 takes the last one alone.
+	interval time.Duration
 }
 
 func newWorld(t *testing.T) *world {
@@ -191,7 +193,7 @@ func newWorld(t *testing.T) *world {
 // newWorldOf makes a table of the given number of buckets.
 func newWorldOf(t *testing.T, buckets string) *world {
 	t.Helper()
-	w := &world{disk: crashfs.New()}
+	w := &world{disk: crashfs.New(), interval: time.Millisecond}
 	c := catalog.New(w.disk, "/lake")
 	options := map[string]string{
 		"bucket": buckets, "changelog-producer": "input", "num-sorted-run.compaction-trigger": "2", "snapshot.num-retained.min": "1000",
@@ -241,7 +243,7 @@ func (w *world) runUpTo(ctx context.Context, fs fileio.FS, end int64) error {
 		Sinks:     []dataflow.SinkNode{{UID: "sink", Sink: s}},
 		Pipelines: []dataflow.Pipeline{{UID: "pipe", Source: "source", Sink: "sink"}},
 	}
-	e, err := dataflow.NewExecution(g, dataflow.Config{Interval: time.Millisecond, RetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond, Log: log}, store, restore, dataflow.Listener{})
+	e, err := dataflow.NewExecution(g, dataflow.Config{Interval: w.interval, RetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond, Log: log}, store, restore, dataflow.Listener{})
 	if err != nil {
 		return err
 	}

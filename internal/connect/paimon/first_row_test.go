@@ -19,6 +19,7 @@ var rewriteTrace = flag.Bool("rewrite-trace", false, "write testdata/first_row.t
 func TestFirstRow(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, "1")
+	w.interval = 0
 	rec := recordfs.New(w.disk, recordfs.Options{})
 	if err := w.runUpTo(t.Context(), rec, 1); err != nil {
 		t.Fatal(err)
