@@ -39,13 +39,9 @@ type hashIndexes struct {
 
 // newHashIndexes reads which index files the table has at s; nil starts from nothing.
 func newHashIndexes(ctx context.Context, t *Table, s *spec.Snapshot, budget int64) (*hashIndexes, error) {
-	o := &t.Options.Dynamic
 	x := &hashIndexes{
-		t: t, target: max(1, o.TargetRows), maxBuckets: maxDynamicBuckets, budget: budget,
+		t: t, target: t.Options.Dynamic.TargetRows, maxBuckets: t.Options.Dynamic.buckets(), budget: budget,
 		files: map[string]map[int32]spec.IndexFileMeta{}, loaded: map[string]*partitionIndex{},
-	}
-	if o.MaxBuckets > 0 {
-		x.maxBuckets = min(o.MaxBuckets, maxDynamicBuckets)
 	}
 	entries, err := t.manifests.Index(ctx, s)
 	if err != nil {
@@ -142,6 +138,14 @@ func indexTooLarge(t *Table, used, budget int64) error {
 	}
 }
 
+func tooManyBuckets(t *Table) error {
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeLakeShape, Table: t.Path, Option: "dynamic-bucket.target-row-num",
+		Msg:  fmt.Sprintf("a partition has %d buckets, the most there can be", maxDynamicBuckets),
+		Hint: "raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'",
+	}
+}
+
 // assign gives the bucket of a hash (PartitionIndex.java): the one it has, else
 // the first with room, else a new one, else any.
 func (x *hashIndexes) assign(p *partitionIndex, hash int32) (int32, error) {
@@ -154,11 +158,7 @@ func (x *hashIndexes) assign(p *partitionIndex, hash int32) (int32, error) {
 	no := p.open
 	if no >= x.maxBuckets {
 		if no = int(uint32(hash)) % x.maxBuckets; x.t.Options.Dynamic.MaxBuckets <= 0 {
-			return 0, &diag.Error{
-				Domain: diag.User, Code: diag.CodeLakeShape, Table: x.t.Path, Option: "dynamic-bucket.target-row-num",
-				Msg:  fmt.Sprintf("a partition has %d buckets, the most there can be", maxDynamicBuckets),
-				Hint: "raise 'dynamic-bucket.target-row-num', or set 'dynamic-bucket.max-buckets'",
-			}
+			return 0, tooManyBuckets(x.t)
 		}
 	}
 	b := p.bucket(no)

@@ -3,6 +3,7 @@ package lakehouse
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"leat/internal/diag"
 	"leat/lakehouse/spec"
@@ -72,6 +73,25 @@ func (t *Table) checkBuckets() error {
 	return nil
 }
 
+// checkCrossPartition refuses what would leave a row in the partition that its key has left.
+func (t *Table) checkCrossPartition() error {
+	if t.mode() != crossPartition {
+		return nil
+	}
+	for key, harmless := range map[string]string{
+		"merge-engine": "deduplicate", "sequence.field": "", "rowkind.field": "", "ignore-delete": "false", "deduplicate.ignore-delete": "false",
+	} {
+		if v := strings.ToLower(strings.TrimSpace(t.Schema.Options[key])); v != "" && v != harmless {
+			return &diag.Error{
+				Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: key,
+				Msg:  "leat cannot honour it where the primary key does not contain all partition columns",
+				Hint: "leave it out, or add the partition columns to the primary key",
+			}
+		}
+	}
+	return nil
+}
+
 // DynamicOptions are the options of tables whose buckets open as they fill.
 type DynamicOptions struct {
 	// TargetRows is 'dynamic-bucket.target-row-num': the keys that fill a bucket.
@@ -80,9 +100,17 @@ type DynamicOptions struct {
 	MaxBuckets int
 }
 
+// buckets is the most buckets that a partition can have.
+func (o *DynamicOptions) buckets() int {
+	if o.MaxBuckets > 0 {
+		return min(o.MaxBuckets, maxDynamicBuckets)
+	}
+	return maxDynamicBuckets
+}
+
 func readDynamic(r *optionReader) DynamicOptions {
 	return DynamicOptions{
-		TargetRows: readInt(r, "dynamic-bucket.target-row-num", 2_000_000),
+		TargetRows: max(1, readInt(r, "dynamic-bucket.target-row-num", 2_000_000)),
 		MaxBuckets: readInt(r, "dynamic-bucket.max-buckets", -1),
 	}
 }

@@ -154,6 +154,9 @@ func (w *Writer) Prepare(_ context.Context, id int64) (*Prepared, error) {
 	if w.router.dynamic != nil {
 		p.index = w.router.dynamic.take()
 	}
+	if w.router.keyIndex != nil {
+		w.router.keyIndex.prepared()
+	}
 	w.wg.Go(p.assemble)
 	return p, nil
 }

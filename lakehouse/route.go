@@ -57,6 +57,10 @@ type router struct {
 	// and nos are then what it found for the batch.
 	dynamic  *hashIndexes
 	rowParts []*partition
+	// keyIndex knows where the keys are whose partition may change; nil in other
+	// modes. extra is the memory of the rows made for the batch.
+	keyIndex *keyIndex
+	extra    int64
 
 	batch *columnar.Batch
 	n     uint32
@@ -128,6 +132,11 @@ func (r *router) route(w *Writer, b *columnar.Batch, n uint32) (int64, error) {
 	}
 	if r.append {
 		return extra, r.routeAppend(w, b)
+	}
+	if r.keyIndex != nil {
+		r.extra = 0
+		err := r.routeKeys(w, b)
+		return extra + r.extra, err
 	}
 	kinds := b.Kinds
 	if r.kindCol >= 0 {

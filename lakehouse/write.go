@@ -123,8 +123,14 @@ func (w *Writer) openIndex(ctx context.Context, s *spec.Snapshot) (err error) {
 	if w.cfg.Replace {
 		s = nil
 	}
-	if w.t.mode() == dynamicBuckets {
+	switch w.t.mode() {
+	case dynamicBuckets:
 		w.router.dynamic, err = newHashIndexes(ctx, w.t, s, budget)
+	case crossPartition:
+		if w.router.keyIndex, err = newKeyIndex(w.t, budget); err == nil {
+			err = w.router.keyIndex.load(ctx, s)
+		}
+	default:
 	}
 	return err
 }
@@ -140,9 +146,12 @@ func (t *Table) checkWritable() error {
 	if err := t.checkBuckets(); err != nil || len(t.Schema.PrimaryKeys) == 0 {
 		return err
 	}
+	if err := t.checkCrossPartition(); err != nil {
+		return err
+	}
 	switch {
-	case o.Bucket < 1 && t.mode() != dynamicBuckets:
-		return refuse(spec.OptionBucket, fmt.Sprintf("leat writes primary-key tables with a fixed number of buckets, not %d", o.Bucket), "create the table with 'bucket' = '<positive number>'")
+	case t.mode() == postponedBuckets:
+		return refuse(spec.OptionBucket, fmt.Sprintf("leat does not write primary-key tables with %d buckets", o.Bucket), "create the table with 'bucket' = '-1' or a positive number")
 	}
 	for _, key := range []string{"deletion-vectors.enabled", "record-level.expire-time", "bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
 		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
