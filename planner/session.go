@@ -189,7 +189,19 @@ func (s *Session) checkSetting(key string, val configs.Value) {
 		}
 		key = d.Key
 	}
+	if key == configs.CheckpointDir.Key && schemeOf(val.Text) != "" && schemeOf(val.Text) != "file" {
+		s.notice(configs.Notice{Pos: val.Pos, Key: key, Msg: fmt.Sprintf("option '%s': leat cannot open %s:// yet; the checkpoint log is kept in the state directory", key, schemeOf(val.Text))})
+	}
 	s.settings[key] = val
+}
+
+// schemeOf gives the scheme of a URL, empty for a plain path.
+func schemeOf(text string) string {
+	scheme, _, ok := strings.Cut(text, "://")
+	if !ok {
+		return ""
+	}
+	return strings.ToLower(scheme)
 }
 
 // checkSettings checks what flags, environment and leat.yaml set.
