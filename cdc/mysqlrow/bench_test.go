@@ -251,3 +251,59 @@ func finishAny(tb testing.TB, b *Builder, schema *columnar.Schema) {
 	}
 	batch.Release()
 }
+
+// BenchmarkValues measures one column of each kind of value, read from images and from text.
+func BenchmarkValues(b *testing.B) {
+	doc := document{keys: []string{"id", "name", "tags", "price"}, members: []document{
+		{kind: jsonInt32, wire: littleEndian(70_000, 4), text: "70000"}, {kind: jsonString, wire: withLength([]byte("a longer text, as names have it")), text: `"a longer text, as names have it"`},
+		{kind: jsonLiteral, wire: []byte{1}, text: "true"}, {kind: jsonDouble, wire: littleEndian(math.Float64bits(12.75), 8), text: "12.75"},
+	}}
+	doc.finish(true, false)
+	point := slices.Concat([]byte{0, 0, 0, 0, 1, 1, 0, 0, 0}, littleEndian(math.Float64bits(13.25), 8), littleEndian(math.Float64bits(-52.5), 8))
+	chinese := []byte("\xD6\xD0\xB9\xFA\xC9\xCF\xBA\xA3 abc")
+	for _, tc := range []struct {
+		name string
+		col  Column
+		val  value
+	}{
+		{"bit", col("v", "bit(12)"), word("\x08\x01")}, {"time", col("v", "time(3)"), value{h: 12, mi: 34, s: 56, us: 789_000}},
+		{"enum", col("v", "enum('new','paid','sent')"), value{num: big.NewInt(2)}}, {"set", col("v", "set('red','green','blue')"), value{num: big.NewInt(5)}},
+		{"json", col("v", "json"), value{doc: doc}}, {"point", col("v", "point"), value{bytes: point}},
+		{"utf8", col("v", "varchar(20)"), value{bytes: []byte("中国上海 abc")}}, {"gbk", col("v", "varchar(20)").charset("gbk"), value{bytes: chinese}},
+	} {
+		typ, err := NaturalType(tc.col)
+		if err != nil {
+			b.Fatal(err)
+		}
+		plan, err := NewPlan([]Column{tc.col}, []Target{{0, typ}}, Options{Table: "t"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		layout, err := plan.Bind(tableMap(tc.col))
+		if err != nil {
+			b.Fatal(err)
+		}
+		img, pkt := image([]Column{tc.col}, []value{tc.val}), packet([]Column{tc.col}, []value{tc.val})
+		schema := &columnar.Schema{Fields: []columnar.Field{{Name: "v", Type: typ}}}
+		run := func(path string, one func(*Builder) error) {
+			b.Run(tc.name+"/"+path, func(b *testing.B) {
+				builder := NewBuilder(plan, batchRows)
+				b.ReportAllocs()
+				for b.Loop() {
+					for range batchRows {
+						if err := one(builder); err != nil {
+							b.Fatal(err)
+						}
+					}
+					finish(b, builder, schema)
+				}
+				reportRows(b)
+			})
+		}
+		run("image", func(builder *Builder) error {
+			_, err := builder.AppendImage(layout, columnar.Insert, img)
+			return err
+		})
+		run("text", func(builder *Builder) error { return builder.AppendText(columnar.Insert, pkt) })
+	}
+}
