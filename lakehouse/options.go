@@ -44,8 +44,8 @@ type Options struct {
 	ChangelogCompression string
 	// DeletionVectors is 'deletion-vectors.enabled'.
 	DeletionVectors bool
-	WriteOnly         bool
-	IgnoreDelete      bool
+	WriteOnly       bool
+	IgnoreDelete    bool
 	// IgnoreUpdateBefore drops -U rows.
 	IgnoreUpdateBefore bool
 	// TargetFileSize is the size in bytes at which files are rolled.
@@ -112,12 +112,12 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		target = 256 << 20
 	}
 	o := Options{
-		Bucket:             readInt(r, spec.OptionBucket, -1),
-		ChangelogProducer:  strings.ToLower(readText(r, "changelog-producer", ChangelogNone)),
-		MergeEngine:        strings.ToLower(readText(r, "merge-engine", "deduplicate")),
-		WriteOnly:          readBool(r, "write-only", false) || readBool(r, "write.compaction-skip", false),
-		RowKindField:       readText(r, "rowkind.field", ""),
-		DeletionVectors:    readBool(r, "deletion-vectors.enabled", false),
+		Bucket:            readInt(r, spec.OptionBucket, -1),
+		ChangelogProducer: strings.ToLower(readText(r, "changelog-producer", ChangelogNone)),
+		MergeEngine:       strings.ToLower(readText(r, "merge-engine", "deduplicate")),
+		WriteOnly:         readBool(r, "write-only", false) || readBool(r, "write.compaction-skip", false),
+		RowKindField:      readText(r, "rowkind.field", ""),
+		DeletionVectors:   readBool(r, "deletion-vectors.enabled", false),
 		IgnoreDelete: readBool(r, "ignore-delete", false) || readBool(r, "deduplicate.ignore-delete", false) ||
 			readBool(r, "first-row.ignore-delete", false) || readBool(r, "partial-update.ignore-delete", false),
 		IgnoreUpdateBefore: readBool(r, "ignore-update-before", false),
