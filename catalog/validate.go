@@ -123,6 +123,8 @@ func (v *validation) buckets() {
 	switch {
 	case n == spec.PostponeBucket && !hasKey:
 		v.option(spec.OptionBucket, "-2 needs a primary key", "declare a primary key, or write -1")
+	case n != -1 && hasKey && v.crossPartition():
+		v.option(spec.OptionBucket, "the primary key does not hold all partition columns: such a table needs -1", "write -1, or add the partition columns to the primary key")
 	case n == -1 && given:
 		v.option(spec.OptionBucketKey, "it has no use with bucket -1", "set 'bucket' to the number of buckets, or leave 'bucket-key' out")
 	case n >= 1 && !hasKey && len(keys) == 0:

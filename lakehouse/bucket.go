@@ -71,7 +71,7 @@ func (w *Writer) openTrees(f *frozen) error {
 	return nil
 }
 
-// liveFiles reads the live files of some buckets at the latest snapshot, whose
+// liveFiles gives the live files of some buckets at the latest snapshot, whose
 // id it gives. Unaware append tables that nobody compacts here need none: their
 // files are independent of each other.
 func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bucketID][]spec.DataFileMeta, int64, error) {
@@ -82,27 +82,22 @@ func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bu
 	if err != nil || s == nil {
 		return nil, 0, err
 	}
-	entries, err := w.t.manifests.Live(ctx, s)
+	live, err := w.live.at(ctx, w.t, s, of)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading table %s: %w", w.t.Path, err)
 	}
-	live := map[bucketID][]spec.DataFileMeta{}
-	for i := range entries {
-		e := &entries[i]
-		id := idOf(e.Partition, e.Bucket)
-		if of[id] == nil {
-			continue
-		}
-		if e.TotalBuckets > 0 && e.TotalBuckets != w.totalBuckets() {
+	out := map[bucketID][]spec.DataFileMeta{}
+	for id, b := range live {
+		if b.total > 0 && b.total != w.totalBuckets() {
 			return nil, 0, &diag.Error{
 				Domain: diag.User, Code: diag.CodeLakeShape, Table: w.t.Path, Option: spec.OptionBucket,
-				Msg:  fmt.Sprintf("a partition was written with %d buckets, the table has %d now", e.TotalBuckets, w.totalBuckets()),
+				Msg:  fmt.Sprintf("a partition was written with %d buckets, the table has %d now", b.total, w.totalBuckets()),
 				Hint: "set the option back, or rewrite the partition with INSERT OVERWRITE",
 			}
 		}
-		live[id] = append(live[id], e.File)
+		out[id] = b.files
 	}
-	return live, s.ID, nil
+	return out, s.ID, nil
 }
 
 // Committed says what became of epoch id: the snapshots its commit made, if

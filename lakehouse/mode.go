@@ -62,6 +62,9 @@ func (t *Table) checkBuckets() error {
 		if n == 0 || n < spec.PostponeBucket {
 			return refuse(spec.OptionBucket, fmt.Sprintf("%d is no number of buckets", n), "use -1, -2 or a positive number")
 		}
+		if n != -1 && !keyCovers(t.Schema) {
+			return refuse(spec.OptionBucket, "it has to be -1 where the primary key does not contain all partition columns", "add the partition columns to the primary key, or set 'bucket' to -1")
+		}
 		return nil
 	}
 	switch {

@@ -42,6 +42,7 @@ type Writer struct {
 	layout *mergetree.Layout
 	order  *mergetree.KeyOrder
 	router *router
+	live   liveCache
 
 	// openBytes is guarded by cfg.Budget.
 	openBytes int64

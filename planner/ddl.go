@@ -287,22 +287,11 @@ func (s *Session) checkLakeOptions(name string, v *sqlfront.CreateTable) diag.Li
 		o, _ := configs.RetainMax.Value(opts)
 		errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: o.Pos, Table: name, Msg: err.Error(), Hint: "set both so that min is at most max"})
 	}
-	if n := configs.Bucket.Get(opts); v.PrimaryKey != nil && n < 1 {
-		o, _ := configs.Bucket.Value(opts)
-		at := o.Pos
-		if at.IsZero() {
-			at = v.Name.At
-		}
-		errs = append(errs, &diag.Error{
-			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: at, Table: name, Option: "bucket",
-			Msg: fmt.Sprintf("a primary-key table with bucket = %d (dynamic or postponed buckets) is not written by this version of leat", n), Hint: "set 'bucket' to a number of buckets, such as '4'",
-		})
-	}
-	if v.PrimaryKey == nil && configs.Bucket.Get(opts) > 0 {
+	if n := configs.Bucket.Get(opts); v.PrimaryKey != nil && n == spec.PostponeBucket {
 		o, _ := configs.Bucket.Value(opts)
 		errs = append(errs, &diag.Error{
 			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: o.Pos, Table: name, Option: "bucket",
-			Msg: "an append table with fixed buckets is not written by this version of leat", Hint: "set 'bucket' = '-1', or declare a primary key",
+			Msg: "rows whose buckets are postponed are not written by this version of leat", Hint: "set 'bucket' to -1 or to a number of buckets, such as '4'",
 		})
 	}
 	return errs
