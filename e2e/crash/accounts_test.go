@@ -66,7 +66,7 @@ func (a accounts) work(x *harness.Tx) bool {
 func (a accounts) script(name, interval, changelog string, more ...string) string {
 	return harness.Settings(name, interval, "leat.memory.write-buffers", "16 mb") +
 		harness.MySQLTable("src", "id BIGINT NOT NULL, region STRING NOT NULL, balance BIGINT, note STRING, PRIMARY KEY (id) NOT ENFORCED",
-			"accounts", "scan.incremental.snapshot.chunk.size", "500") +
+			"accounts", "scan.incremental.snapshot.chunk.size", "500", "leat.snapshot.readers", "1") +
 		harness.LakeDatabase +
 		harness.LakeTable("accounts", "id BIGINT NOT NULL, region STRING NOT NULL, balance BIGINT, note STRING, PRIMARY KEY (region, id) NOT ENFORCED",
 			"PARTITIONED BY (region)", append([]string{"bucket", "2", "bucket-key", "id", "changelog-producer", changelog}, more...)...) +

@@ -30,7 +30,7 @@ func TestCrash(t *testing.T) {
 	early := 0
 	for i := range 30 {
 		run := j.Start()
-		after := time.Duration(50+rnd.IntN(150)) * time.Millisecond
+		after := time.Duration(40+rnd.IntN(60+20*i)) * time.Millisecond
 		if i >= 8 {
 			after = time.Duration(100+rnd.IntN(1500)) * time.Millisecond
 		}
@@ -73,7 +73,7 @@ func complete(warehouse string) bool {
 // snapshots are in the lake, with rows changing, moving and going meanwhile.
 func TestCrashInSnapshot(t *testing.T) {
 	t.Parallel()
-	a := makeAccounts(t, judge.MySQL(t), "crash_snapshot", 150_000)
+	a := makeAccounts(t, judge.MySQL(t), "crash_snapshot", 200_000)
 	j := harness.NewJob(t, a.script("crash-snapshot", "100ms", "none", append(harness.KeepAll(), "write-buffer-size", "1 mb")...), a.env()...)
 	load := harness.StartLoad(t, a.server, a.db, 2, func(x *harness.Tx) bool {
 		time.Sleep(2 * time.Millisecond)
@@ -83,7 +83,7 @@ func TestCrashInSnapshot(t *testing.T) {
 	partial := 0
 	for range 10 {
 		run := j.Start()
-		time.Sleep(time.Duration(150+rnd.IntN(250)) * time.Millisecond)
+		time.Sleep(time.Duration(130+rnd.IntN(250)) * time.Millisecond)
 		run.Kill()
 		if names, _ := filepath.Glob(filepath.Join(j.Warehouse(), "d.db/accounts/snapshot/snapshot-*")); len(names) > 0 && !complete(j.Warehouse()) {
 			partial++
