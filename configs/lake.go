@@ -12,7 +12,6 @@ var LakeTable = NewSet("Paimon table")
 
 const (
 	laterEngine = "leave it out"
-	needsFlink  = "leave it out, or run this table on Flink"
 )
 
 // The table options that leat acts by.
@@ -33,17 +32,30 @@ var (
 	ManifestFormat = Enum(LakeTable, "manifest.format", "avro", "Format of manifests.", []string{"avro", "parquet", "orc"}, OnlyNow("avro", "write 'avro'"))
 	Compression    = Enum(LakeTable, "file.compression", "zstd", "Codec of data files.",
 		[]string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"))
-	ZstdLevel         = Int(LakeTable, "file.compression.zstd-level", 1, "zstd level.", AtLeast(1))
-	BlockSize         = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group.", Optional())
-	TargetFileSize    = Size(LakeTable, "target-file-size", 128<<20, "Size at which a data file is rolled; 128 MB with a primary key, else 256 MB.", Optional())
-	MergeEngine       = Enum(LakeTable, "merge-engine", "deduplicate", "How rows of one key become one.", []string{"deduplicate", "partial-update", "aggregation", "first-row"}, OnlyNow("deduplicate", "write 'deduplicate'"))
-	ChangelogProducer = Enum(LakeTable, "changelog-producer", "none", "Where changelog files come from.", []string{"none", "input", "lookup", "full-compaction"}, RefuseWords("input", "lookup", "full-compaction"))
-	SequenceField     = String(LakeTable, "sequence.field", "", "Columns that order rows of one key.", Optional(), RefusedHere("rows are ordered by the binlog", "leave it out: the order of the source is kept"))
-	RowKindField      = String(LakeTable, "rowkind.field", "", "Column with the row kind.", Optional(), RefusedHere("row kinds come from the source", needsFlink))
-	IgnoreDelete      = Bool(LakeTable, "ignore-delete", false, "Deletes are dropped.", Check(ParseBool, onlyFalse))
-	IgnoreBefore      = Bool(LakeTable, "ignore-update-before", false, "Before-images are dropped.", Check(ParseBool, onlyFalse))
-	DeletionVectors   = Bool(LakeTable, "deletion-vectors.enabled", false, "Deletion vectors instead of merge on read.", Check(ParseBool, onlyFalse))
-	WriteOnly         = Bool(LakeTable, "write-only", false, "No compaction and no expiration by this writer.", WithAliases("write.compaction-skip"))
+	ZstdLevel            = Int(LakeTable, "file.compression.zstd-level", 1, "zstd level.", AtLeast(1))
+	BlockSize            = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group.", Optional())
+	TargetFileSize       = Size(LakeTable, "target-file-size", 128<<20, "Size at which a data file is rolled; 128 MB with a primary key, else 256 MB.", Optional())
+	MergeEngine          = Enum(LakeTable, "merge-engine", "deduplicate", "How rows of one key become one.", []string{"deduplicate", "partial-update", "aggregation", "first-row"})
+	ChangelogProducer    = Enum(LakeTable, "changelog-producer", "none", "Where changelog files come from.", []string{"none", "input", "lookup", "full-compaction"})
+	SequenceField        = String(LakeTable, "sequence.field", "", "Columns that order rows of one key.", Optional())
+	SequenceOrder        = Enum(LakeTable, "sequence.field.sort-order", "ascending", "Whether the greatest or the least sequence wins.", []string{"ascending", "descending"})
+	RowKindField         = String(LakeTable, "rowkind.field", "", "Column with the row kind: +I, -U, +U or -D.", Optional())
+	IgnoreDelete         = Bool(LakeTable, "ignore-delete", false, "Deletes and before-images are dropped.", WithAliases("deduplicate.ignore-delete", "partial-update.ignore-delete", "first-row.ignore-delete"))
+	IgnoreBefore         = Bool(LakeTable, "ignore-update-before", false, "Before-images are dropped.")
+	PartialRemove        = Bool(LakeTable, "partial-update.remove-record-on-delete", false, "A delete removes the row of a partial-update table.")
+	GroupRemove          = String(LakeTable, "partial-update.remove-record-on-sequence-group", "", "Sequence fields whose group's deletes remove the row.", Optional())
+	AggregateRemove      = Bool(LakeTable, "aggregation.remove-record-on-delete", false, "A delete removes the row of an aggregation table.")
+	RowDeduplicate       = Bool(LakeTable, "changelog-producer.row-deduplicate", false, "Updates that change nothing stay out of the changelog.")
+	RowDeduplicateIgnore = String(LakeTable, "changelog-producer.row-deduplicate-ignore-fields", "", "Columns whose changes do not count for that.", Optional())
+	FullDeltaCommits     = Int(LakeTable, "full-compaction.delta-commits", 0, "Checkpoints between full compactions; 1 with changelog producer full-compaction.", Optional())
+	ForceLookup          = Bool(LakeTable, "force-lookup", false, "Compactions look rows up as changelog producer lookup does.")
+	ChangelogPrefix      = String(LakeTable, "changelog-file.prefix", "changelog-", "Prefix of changelog files.")
+	ChangelogFormat      = Enum(LakeTable, "changelog-file.format", "parquet", "Format of changelog files.", []string{"parquet", "orc", "avro"}, OnlyNow("parquet", "write 'parquet'"), Optional())
+	ChangelogCompression = Enum(LakeTable, "changelog-file.compression", "zstd", "Codec of changelog files; that of data files.",
+		[]string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"), Optional())
+	ChangelogStats  = String(LakeTable, "changelog-file.stats-mode", "", "Statistics of changelog files in manifests.", Optional())
+	DeletionVectors = Bool(LakeTable, "deletion-vectors.enabled", false, "Deletion vectors instead of merge on read.", Check(ParseBool, onlyFalse))
+	WriteOnly       = Bool(LakeTable, "write-only", false, "No compaction and no expiration by this writer.", WithAliases("write.compaction-skip"))
 
 	ForceCreateSnapshot = Bool(LakeTable, "commit.force-create-snapshot", false, "A checkpoint without changes makes a snapshot too.")
 	CommitMaxRetries    = Int(LakeTable, "commit.max-retries", 10, "Tries after a lost race.", NotNegative())
@@ -82,7 +94,7 @@ func init() {
 	for _, k := range []string{"write-mode", "commit.ignore-non-existing-files", "append-only.assert-disorder", "compaction.max-sorted-run-num", "compaction.max.file-num", "streaming-compact", "write-manifest-cache", "log.scan.remove-normalize", "sequence.auto-padding"} {
 		String(LakeTable, k, "", "An option of older versions.", Optional(), NoMeaningHere("Paimon removed it; the table's primary key decides"))
 	}
-	LakeTable.Prefix("fields.", "Options of one column.", RefusedHere("per-column options belong to merge engines and statistics that this version does not run", laterEngine))
+	LakeTable.Prefix("fields.", "Options of one column: aggregate-function, sequence-group, ignore-retract, list-agg-delimiter, stats-mode.")
 	LakeTable.AlsoKnown(known("table"))
 }
 

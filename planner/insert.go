@@ -89,6 +89,14 @@ func (b *builder) checkMode(v *sqlfront.Insert, target *table, conn connect.Sink
 	if in == connect.InsertOnly || conn.SinkMode(target.def) != connect.InsertOnly {
 		return true
 	}
+	if len(target.def.PrimaryKey) > 0 {
+		b.s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeTableShape, Pos: v.Target.At, Table: target.full,
+			Msg:  fmt.Sprintf("%s brings updates and deletes, and this table takes inserts only", r.scan.table.full),
+			Hint: "set 'ignore-delete' = 'true' on it",
+		})
+		return false
+	}
 	b.s.fail(&diag.Error{
 		Domain: diag.User, Code: diag.CodeNoPrimaryKey, Pos: v.Target.At, Table: target.full,
 		Msg:  fmt.Sprintf("%s brings updates and deletes, and this table has no primary key to apply them to", r.scan.table.full),

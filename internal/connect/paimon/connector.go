@@ -3,6 +3,7 @@ package paimon
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"leat/configs"
@@ -33,17 +34,33 @@ func (*Connector) Options() *configs.Set { return configs.LakeTable }
 // CheckTable finds nothing: lake tables are checked when they are created.
 func (*Connector) CheckTable(*connect.Table) error { return nil }
 
-// SinkMode is All where a changelog is made of the input, Upsert with a primary
-// key, InsertOnly without.
+// SinkMode is All where before-images count: a changelog is made of the input,
+// or the merge engine takes values back. Else it is Upsert with a primary key,
+// InsertOnly without, and for a first-row table that does not drop deletes.
 func (*Connector) SinkMode(t *connect.Table) connect.ChangelogMode {
-	switch {
+	drops := configs.IgnoreDelete.Get(t.Options)
+	switch engine := configs.MergeEngine.Get(t.Options); {
 	case len(t.PrimaryKey) == 0:
 		return connect.InsertOnly
+	case engine == "first-row" && !drops:
+		return connect.InsertOnly
 	case configs.ChangelogProducer.Get(t.Options) == "input":
+		return connect.All
+	case engine == "aggregation" && !drops, engine == "partial-update" && !drops && hasFieldOption(t.Options, ".sequence-group"):
 		return connect.All
 	default:
 		return connect.Upsert
 	}
+}
+
+// hasFieldOption reports whether there is an option fields.<column><suffix>.
+func hasFieldOption(v configs.Values, suffix string) bool {
+	for key := range v {
+		if strings.HasPrefix(key, "fields.") && strings.HasSuffix(key, suffix) {
+			return true
+		}
+	}
+	return false
 }
 
 // HasRows reports whether the table exists and its latest snapshot has files.
