@@ -15,16 +15,65 @@ import (
 
 // caseFile is case.yaml.
 type caseFile struct {
-	ID          string            `yaml:"id"`
 	Title       string            `yaml:"title"`
 	ServerFlags []string          `yaml:"server_flags"`
-	Sync        string            `yaml:"sync"`
+	Sync        oneOrMore         `yaml:"sync"`
 	Targets     []string          `yaml:"targets"`
 	Options     map[string]string `yaml:"source_options"`
 	Steps       []string          `yaml:"steps"`
-	// Columns are the forms of the columns that are compared.
-	Columns     map[string]string `yaml:"columns"`
-	AcceptError string            `yaml:"accept_error"`
+	Columns     forms             `yaml:"columns"`
+	Compare     comparison        `yaml:"compare"`
+	// AcceptError says that a refusal is as good as the rows, ExpectedError that
+	// the job has to be refused; MustMention are what the message has to match.
+	AcceptError   string   `yaml:"accept_error"`
+	ExpectedError string   `yaml:"expected_error"`
+	MustMention   []string `yaml:"must_mention"`
+}
+
+// oneOrMore is a table or a list of them.
+type oneOrMore []string
+
+// UnmarshalYAML reads both.
+func (o *oneOrMore) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*o = oneOrMore{n.Value}
+		return nil
+	}
+	return n.Decode((*[]string)(o))
+}
+
+// forms are the forms of the columns that are compared, by table; "" stands for
+// the only table.
+type forms map[string]map[string]string
+
+// UnmarshalYAML reads forms by column, or by table and column.
+func (f *forms) UnmarshalYAML(n *yaml.Node) error {
+	var flat map[string]string
+	if err := n.Decode(&flat); err == nil {
+		*f = forms{"": flat}
+		return nil
+	}
+	return n.Decode((*map[string]map[string]string)(f))
+}
+
+// comparison is "changelog", or a query that is run on the target.
+type comparison struct {
+	changelog bool
+	query     string
+}
+
+// UnmarshalYAML reads both.
+func (c *comparison) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		c.changelog = n.Value == "changelog"
+		return nil
+	}
+	var q struct {
+		Query string `yaml:"query"`
+	}
+	err := n.Decode(&q)
+	c.query = q.Query
+	return err
 }
 
 // testCase is a folder of testdata.
@@ -58,12 +107,20 @@ func read(t *testing.T, dir, name string) string {
 	return string(b)
 }
 
-// target is the table of the lake that is compared, as db.table.
-func (c *testCase) target() string {
+// targets are the tables of the lake that are compared, as db.table.
+func (c *testCase) targets() []string {
 	if len(c.Targets) > 0 {
-		return c.Targets[0]
+		return c.Targets
 	}
 	return c.Sync
+}
+
+// formsOf gives the forms of the columns of a table.
+func (c *testCase) formsOf(table string) map[string]string {
+	if f, there := c.Columns[table]; there {
+		return f
+	}
+	return c.Columns[""]
 }
 
 // partsOf splits source.sql into its parts and those into statements.
@@ -112,8 +169,8 @@ func statements(sql string) []string {
 	return out
 }
 
-// expected gives the lines of expected.ndjson.
-func (c *testCase) expected(t *testing.T) []map[string]any {
+// expected gives the lines of expected.ndjson that are of a table.
+func (c *testCase) expected(t *testing.T, table string) []map[string]any {
 	t.Helper()
 	var rows []map[string]any
 	lines := bufio.NewScanner(strings.NewReader(read(t, c.dir, "expected.ndjson")))
@@ -123,7 +180,13 @@ func (c *testCase) expected(t *testing.T) []map[string]any {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows = append(rows, row.(map[string]any))
+		r, isRow := row.(map[string]any)
+		if !isRow {
+			t.Fatalf("%s is no row", lines.Text())
+		}
+		if of, there := r["@table"]; !there || of == table {
+			rows = append(rows, r)
+		}
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,128 +34,249 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// run is a case that runs.
+type run struct {
+	*testCase
+	t      *testing.T
+	server *mysqld.Server
+	job    *harness.Job
+	child  *harness.Child
+}
+
 // run takes the steps of the case.
 func (c *testCase) run(t *testing.T) {
 	t.Helper()
-	s := judge.MySQL(t, c.ServerFlags...)
-	var job *harness.Job
-	var child *harness.Child
+	r := &run{testCase: c, t: t, server: judge.MySQL(t, c.ServerFlags...)}
 	for _, step := range c.Steps {
-		verb, rest, _ := strings.Cut(step, " ")
-		if child != nil && c.AcceptError != "" && child.Ended() {
-			c.checkRefusal(t, child.Wait())
+		if c.AcceptError != "" && r.child != nil && r.child.Ended() {
+			r.checkError()
 			return
 		}
-		switch {
-		case verb == "sql":
-			name, _, _ := strings.Cut(rest, " ")
-			judge.Exec(t, s, c.parts[name]...)
-		case step == "job start":
-			if job == nil {
-				job = harness.NewJob(t, c.script(t, s), fmt.Sprintf("MYSQL_PORT=%d", s.Port))
-			}
-			child = job.Start()
-		case step == "job wait-snapshot":
-			harness.Eventually(t, "the job ran", func() bool { return child.Ended() || job.Leat("job", "show", "case").Code == 0 })
-			if r := job.Leat("job", "wait", "case", "--until", "snapshot"); r.Code != 0 && c.AcceptError == "" {
-				t.Fatalf("the job ended by itself:\n%s", child.Stderr())
-			}
-		case step == "job wait-caught-up":
-			job.Wait("case", "caught-up")
-		case step == "job stop":
-			child.Stop()
-		case step == "job kill-9":
-			child.Kill()
-		case step == "compare":
-			c.compare(t, job)
-		default:
-			t.Fatalf("unknown step %q", step)
-		}
+		r.step(step)
 	}
-	if !child.Ended() {
-		child.Stop()
+	if !r.child.Ended() {
+		r.child.Stop()
 	}
 }
 
-// checkRefusal requires that the job says what to set.
-func (c *testCase) checkRefusal(t *testing.T, r harness.Result) {
-	t.Helper()
-	if r.Code == 0 || !strings.Contains(r.Stderr, "do: ") || !strings.Contains(r.Stderr, "binlog_row_value_options") {
-		t.Errorf("exit code %d and no remedy:\n%s", r.Code, r.Stderr)
+func (r *run) step(step string) {
+	r.t.Helper()
+	verb, rest, _ := strings.Cut(step, " ")
+	name, _, _ := strings.Cut(rest, " ")
+	switch {
+	case verb == "sql":
+		judge.Exec(r.t, r.server, r.parts[name]...)
+	case step == "job start":
+		if r.job == nil {
+			r.job = harness.NewJob(r.t, r.script(), fmt.Sprintf("MYSQL_PORT=%d", r.server.Port))
+		}
+		r.child = r.job.Start()
+	case step == "job wait-snapshot" || step == "job wait-running":
+		r.wait("snapshot")
+	case step == "job wait-caught-up":
+		r.wait("caught-up")
+	case step == "job stop":
+		r.child.Stop()
+	case step == "job kill-9 within-the-first-second":
+		time.Sleep(400 * time.Millisecond)
+		r.child.Kill()
+	case step == "job kill-9":
+		r.child.Kill()
+	case step == "wait 5 checkpoints":
+		time.Sleep(2 * time.Second)
+	case step == "expect error":
+		r.checkError()
+	case step == "compare":
+		r.compare()
+	default:
+		r.t.Fatalf("unknown step %q", step)
+	}
+}
+
+// wait waits for the job; one that ends by itself is right only where a refusal is.
+func (r *run) wait(until string) {
+	r.t.Helper()
+	harness.Eventually(r.t, "the job ran", func() bool { return r.child.Ended() || r.job.Leat("job", "show", "case").Code == 0 })
+	if w := r.job.Leat("job", "wait", "case", "--until", until); w.Code != 0 && r.AcceptError == "" {
+		r.t.Fatalf("the job ended by itself:\n%s", r.child.Stderr())
+	}
+}
+
+// checkError requires that the job ended with an error that names what it has to,
+// and the remedy.
+func (r *run) checkError() {
+	r.t.Helper()
+	end := r.child.Wait()
+	if end.Code == 0 || !strings.Contains(end.Stderr, "do: ") || len(r.MustMention) == 0 {
+		r.t.Errorf("exit code %d, want an error with a remedy:\n%s", end.Code, end.Stderr)
+	}
+	for _, pattern := range r.MustMention {
+		re, err := regexp.Compile("(?i)" + pattern)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if !re.MatchString(end.Stderr) {
+			r.t.Errorf("the error does not mention %s:\n%s", pattern, end.Stderr)
+		}
 	}
 }
 
 const zoneOption = "server-time-zone"
 
-// compare requires the expected rows in the lake.
-func (c *testCase) compare(t *testing.T, job *harness.Job) {
+// zone is where a TIMESTAMP without a zone is meant.
+func (c *testCase) zone(t *testing.T) *time.Location {
 	t.Helper()
-	zone := time.UTC
-	if offset := c.Options[zoneOption]; offset != "" {
-		at, err := time.Parse("-07:00", offset)
-		if err != nil {
-			t.Fatal(err)
+	offset := c.Options[zoneOption]
+	if offset == "" {
+		return time.UTC
+	}
+	at, err := time.Parse("-07:00", offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.Location()
+}
+
+// compare requires the expected rows in the lake.
+func (r *run) compare() {
+	r.t.Helper()
+	zone := r.zone(r.t)
+	for _, table := range r.targets() {
+		var want, got []string
+		columns := r.formsOf(table)
+		for _, row := range r.expected(r.t, table) {
+			want = append(want, line(r.t, columns, row, "@op", wantForm))
 		}
-		zone = at.Location()
-	}
-	var want, got []string
-	for _, row := range c.expected(t) {
-		want = append(want, c.line(t, row, wantForm))
-	}
-	lake := job.Lake(c.target())
-	for _, row := range judge.Java(t).Rows(t, lake.Warehouse, lake.Table) {
-		got = append(got, c.line(t, row, func(form string, v any) (string, error) { return lakeForm(form, v, zone) }))
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", c.Title, diff)
+		for _, row := range r.rows(table) {
+			got = append(got, line(r.t, columns, row, "_kind", func(form string, v any) (string, error) { return lakeForm(form, v, zone) }))
+		}
+		if !r.Compare.changelog {
+			slices.Sort(want)
+			slices.Sort(got)
+		}
+		slices.SortStableFunc(want, byKey)
+		slices.SortStableFunc(got, byKey)
+		if diff := cmp.Diff(want, got); diff != "" {
+			r.t.Errorf("%s, %s (-want +got):\n%s", r.Title, table, diff)
+		}
 	}
 }
 
-// line writes the columns of a row that are compared.
-func (c *testCase) line(t *testing.T, row map[string]any, form func(form string, v any) (string, error)) string {
+// byKey sorts lines by their first cell, which is the key of a changelog whose
+// order counts among the changes of one key.
+func byKey(a, b string) int {
+	key := func(s string) string {
+		_, cells, _ := strings.Cut(s, "|")
+		first, _, _ := strings.Cut(cells, " ")
+		return first
+	}
+	return strings.Compare(key(a), key(b))
+}
+
+// rows gives what is compared with the expected rows.
+func (r *run) rows(table string) []judge.Row {
+	r.t.Helper()
+	lake := r.job.Lake(table)
+	switch {
+	case r.Compare.changelog:
+		return judge.Java(r.t).Changelog(r.t, lake.Warehouse, lake.Table)
+	case r.Compare.query != "":
+		return r.query(table, judge.Java(r.t).Rows(r.t, lake.Warehouse, lake.Table))
+	default:
+		return judge.Java(r.t).Rows(r.t, lake.Warehouse, lake.Table)
+	}
+}
+
+// query copies the rows of the lake into a server of its own and runs the query there.
+func (r *run) query(table string, rows []judge.Row) []judge.Row {
+	r.t.Helper()
+	s := judge.MySQL(r.t, "--skip-log-bin")
+	db, _, _ := strings.Cut(table, ".")
+	source, err := r.server.Connect("")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer source.Close()
+	made, err := source.Execute("SHOW CREATE TABLE " + table)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	create, err := made.GetString(0, 1)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sql := []string{"DROP DATABASE IF EXISTS " + db, "CREATE DATABASE " + db, "USE " + db, create}
+	for some := range slices.Chunk(rows, 1000) {
+		names := slices.Sorted(maps.Keys(some[0]))
+		var b strings.Builder
+		fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES ", table, strings.Join(names, ","))
+		for i, row := range some {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			for k, n := range names {
+				b.WriteString(string("(,"[min(k, 1)]))
+				if row[n] == nil {
+					b.WriteString("NULL")
+				} else {
+					fmt.Fprintf(&b, "'%v'", row[n])
+				}
+			}
+			b.WriteByte(')')
+		}
+		sql = append(sql, b.String())
+	}
+	judge.Exec(r.t, s, sql...)
+	return judge.SourceRows(r.t, s, strings.TrimSuffix(strings.TrimSpace(read(r.t, r.dir, r.Compare.query)), ";"))
+}
+
+// line writes the columns of a row that are compared, in front the kind of a change.
+func line(t *testing.T, columns map[string]string, row map[string]any, kind string, form func(form string, v any) (string, error)) string {
 	t.Helper()
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(c.Columns)) {
+	for _, name := range slices.Sorted(maps.Keys(columns)) {
 		v, there := row[name]
 		if !there {
 			t.Errorf("no column %s in %v", name, row)
 		}
-		text, err := form(c.Columns[name], v)
+		text, err := form(columns[name], v)
 		if err != nil {
 			t.Error(err)
 		}
 		parts = append(parts, name+"="+text)
 	}
-	return strings.Join(parts, " ")
+	op, _ := row[kind].(string)
+	return op + "|" + strings.Join(parts, " ")
 }
 
 // script gives the job's script under the name "case".
-func (c *testCase) script(t *testing.T, s *mysqld.Server) string {
-	t.Helper()
-	if c.job != "" {
-		return "SET 'pipeline.name' = 'case';\n" + c.job
-	}
-	db, table, _ := strings.Cut(c.Sync, ".")
-	columns, names := declare(t, s, db, table)
-	options := []string{
-		"connector", "mysql-cdc", "hostname", "127.0.0.1", "port", "${MYSQL_PORT}", "username", "root", "password", "",
-		"database-name", db, "table-name", table,
-	}
-	for _, k := range slices.Sorted(maps.Keys(c.Options)) {
-		if k != zoneOption { // leat finds the zone of the server by itself
-			options = append(options, k, c.Options[k])
-		}
+func (r *run) script() string {
+	r.t.Helper()
+	if r.testCase.job != "" {
+		return "SET 'pipeline.name' = 'case';\n" + r.testCase.job
 	}
 	var b strings.Builder
 	b.WriteString(harness.Settings("case", "200ms"))
 	b.WriteString("CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '${WAREHOUSE}');\n")
-	fmt.Fprintf(&b, "CREATE TEMPORARY TABLE src (%s) WITH (%s);\n", columns, harness.Options(options...))
-	fmt.Fprintf(&b, "CREATE DATABASE IF NOT EXISTS lake.%s;\n", db)
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS lake.%s.%s (%s) WITH ('bucket' = '1');\n", db, table, columns)
-	fmt.Fprintf(&b, "INSERT INTO lake.%s.%s SELECT %s FROM src;\n", db, table, names)
-	return b.String()
+	var inserts strings.Builder
+	for i, source := range r.Sync {
+		db, table, _ := strings.Cut(source, ".")
+		columns, names := declare(r.t, r.server, db, table)
+		options := []string{
+			"connector", "mysql-cdc", "hostname", "127.0.0.1", "port", "${MYSQL_PORT}", "username", "root", "password", "",
+			"database-name", db, "table-name", table,
+		}
+		for _, k := range slices.Sorted(maps.Keys(r.Options)) {
+			if k != zoneOption { // leat finds the zone of the server by itself
+				options = append(options, k, r.Options[k])
+			}
+		}
+		fmt.Fprintf(&b, "CREATE TEMPORARY TABLE src%d (%s) WITH (%s);\n", i, columns, harness.Options(options...))
+		fmt.Fprintf(&b, "CREATE DATABASE IF NOT EXISTS lake.%s;\n", db)
+		fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS lake.%s.%s (%s) WITH ('bucket' = '1');\n", db, table, columns)
+		fmt.Fprintf(&inserts, "INSERT INTO lake.%s.%s SELECT %s FROM src%d;\n", db, table, names, i)
+	}
+	return b.String() + inserts.String()
 }
 
 // declare gives the columns of a source table as a script declares them, and
