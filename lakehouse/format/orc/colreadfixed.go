@@ -265,18 +265,19 @@ func (c *timestampReader) combine() error {
 	unit := 1_000_000_000 / c.perSecond
 	limit := int64(1<<63-1)/c.perSecond - 1
 	for i, packed := range c.subs {
-		ns := int64(uint64(packed) >> 3)
+		// 32 bits with a sign, as in Java: Arrow writes negative ones before 1970.
+		ns := int64(int32(uint64(packed) >> 3))
 		if zeros := packed & 7; zeros != 0 {
-			if ns >= 1e9 {
-				return corruptf(c.stripe.start, "%d nanoseconds", ns)
-			}
 			ns *= powersOfTen[zeros+1]
 		}
-		if ns >= 1e9 || ns < 0 {
+		if ns >= 1e9 || ns <= -1e9 {
 			return corruptf(c.stripe.start, "%d nanoseconds", ns)
 		}
 		sec := c.secs[i] + c.zone.base
-		if sec < 0 && ns > 999_999 {
+		switch {
+		case ns < 0:
+			sec, ns = sec-1, ns+1e9
+		case sec < 0 && ns > 999_999:
 			sec--
 		}
 		if c.zone.location != nil {

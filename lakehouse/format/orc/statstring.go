@@ -14,14 +14,15 @@ const maxStatBytes = 1024
 
 const maxDecimalPrecision = 38
 
-// encodeStrings writes minimum and maximum, or bounds where they are longer
-// than maxStatBytes. CHAR columns always get bounds: the lower one without, the
-// upper one with the padding, so that a reader may look for either form.
+// encodeStrings writes minimum and maximum, or bounds, which readers take for
+// values beyond all of the column's, where they are longer than maxStatBytes.
+// Of CHAR columns the minimum has no padding and the maximum has, so that a
+// reader may look for either form.
 func (s *fileStat) encodeStrings() []byte {
 	var b []byte
 	if s.hasRange {
 		lo, hi := s.minBytes, s.maxBytes
-		loCut, hiCut := s.charLength > 0, s.charLength > 0
+		loCut, hiCut := false, false
 		if s.charLength > 0 {
 			hi = paddedBound(hi, s.charLength)
 		}

@@ -1,0 +1,58 @@
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.orc.*;
+import org.apache.orc.storage.ql.exec.vector.*;
+import org.apache.orc.storage.ql.io.sarg.*;
+import org.apache.orc.storage.serde2.io.HiveDecimalWritable;
+
+import java.nio.file.*;
+import java.sql.Timestamp;
+import java.util.*;
+
+/**
+ * write FILE MILLIS...          writes timestamps in the zone of the JVM, prints what it shows for each;
+ * count FILE COLUMN TYPE VALUE  counts the rows that Java reads where COLUMN = VALUE may hold by statistics.
+ */
+public final class OrcTool {
+    public static void main(String[] a) throws Exception {
+        if (a[0].equals("write")) write(a);
+        else count(a);
+    }
+
+    static void write(String[] a) throws Exception {
+        TypeDescription schema = TypeDescription.fromString("struct<t:timestamp,i:timestamp with local time zone>");
+        Files.deleteIfExists(Paths.get(a[1]));
+        try (Writer w = OrcFile.createWriter(new Path(a[1]), OrcFile.writerOptions(new Configuration()).setSchema(schema))) {
+            VectorizedRowBatch b = schema.createRowBatch();
+            for (int i = 2; i < a.length; i++) {
+                Timestamp t = new Timestamp(Long.parseLong(a[i]));
+                ((TimestampColumnVector) b.cols[0]).set(b.size, t);
+                ((TimestampColumnVector) b.cols[1]).set(b.size++, t);
+                System.out.println(t);
+            }
+            w.addRowBatch(b);
+        }
+    }
+
+    static void count(String[] a) throws Exception {
+        PredicateLeaf.Type type = PredicateLeaf.Type.valueOf(a[3]);
+        Object v;
+        switch (type) {
+            case LONG: v = Long.valueOf(a[4]); break;
+            case FLOAT: v = Double.valueOf(a[4]); break;
+            case DECIMAL: v = new HiveDecimalWritable(a[4]); break;
+            case DATE: v = java.sql.Date.valueOf(a[4]); break;
+            case TIMESTAMP: v = Timestamp.valueOf(a[4]); break;
+            case BOOLEAN: v = Boolean.valueOf(a[4]); break;
+            default: v = a[4];
+        }
+        SearchArgument sarg = SearchArgumentFactory.newBuilder().equals(a[2], type, v).build();
+        Reader r = OrcFile.createReader(new Path(a[1]), OrcFile.readerOptions(new Configuration()));
+        long n = 0;
+        try (RecordReader rows = r.rows(r.options().searchArgument(sarg, new String[] {a[2]}).allowSARGToFilter(false))) {
+            VectorizedRowBatch b = r.getSchema().createRowBatch();
+            while (rows.nextBatch(b)) n += b.size;
+        }
+        System.out.println(n);
+    }
+}
