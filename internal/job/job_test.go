@@ -30,7 +30,7 @@ type place struct {
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	// The state directory holds a socket, whose path is limited.
-	dir, err := os.MkdirTemp("", "leat-job")
+	dir, err := os.MkdirTemp("", "leat-job") //nolint:usetesting // the name of a test would make the socket path too long
 	if err != nil {
 		t.Fatal(err)
 	}

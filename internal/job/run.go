@@ -113,6 +113,12 @@ func (j *Job) Run(ctx context.Context) (err error) {
 
 func notStarted(err error) error { return fmt.Errorf("%w: %w", ErrNotStarted, err) }
 
+func (j *Job) tell(text string) {
+	if j.spec.Notice != nil {
+		j.spec.Notice(text)
+	}
+}
+
 func (j *Job) finish(err error) {
 	j.track.set(func(s *Status) {
 		s.State = Finished
@@ -140,7 +146,9 @@ func (j *Job) loop(ctx context.Context) error {
 		select {
 		case <-time.After(delay):
 		case <-j.stopping:
-			return err
+			// Nothing runs that a last checkpoint could be taken of.
+			j.tell("stopped while waiting to restart after: " + err.Error())
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -258,14 +266,14 @@ func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, er
 }
 
 func (st *starter) tell(d checkpoint.Decision) {
-	if !st.first || st.job.spec.Notice == nil {
+	if !st.first {
 		return
 	}
 	for _, n := range d.Notices {
-		st.job.spec.Notice(n)
+		st.job.tell(n)
 	}
 	if d.Action == checkpoint.RestoreAt {
-		st.job.spec.Notice(fmt.Sprintf("job %s resumes from checkpoint %d", st.job.id.Name, d.ID))
+		st.job.tell(fmt.Sprintf("job %s resumes from checkpoint %d", st.job.id.Name, d.ID))
 	}
 }
 
