@@ -137,7 +137,9 @@ func TestStopWhileServerIsAway(t *testing.T) {
 	for name, run := range running {
 		begin := time.Now()
 		r := run.End()
-		t.Logf("%s: exit code %d after %s", name, r.Code, time.Since(begin).Round(time.Millisecond))
+		if r.Code != 0 {
+			t.Errorf("%s: a stopped job ends with exit code %d:\n%s", name, r.Code, r.Stderr)
+		}
 		if time.Since(begin) > 10*time.Second {
 			t.Errorf("%s took %s to stop", name, time.Since(begin))
 		}
