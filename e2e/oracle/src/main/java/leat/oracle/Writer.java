@@ -5,6 +5,7 @@ import org.apache.paimon.append.AppendCompactTask;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.index.HashBucketAssigner;
 import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -21,27 +22,37 @@ public final class Writer implements AutoCloseable {
     final FileStoreTable t;
     final StreamTableWrite w;
     final TableCommitImpl c;
+    /** Of tables with dynamic buckets. */
+    HashBucketAssigner assigner;
+    RowPartitionKeyExtractor keys;
 
     public Writer(FileStoreTable t, String user, String tmp) {
-        if (t.bucketMode() == BucketMode.HASH_DYNAMIC) throw new IllegalArgumentException("dynamic buckets are not written here");
         this.t = t;
         this.w = (StreamTableWrite) t.newWrite(user).withIOManager(IOManager.create(tmp));
         this.c = t.newCommit(user);
+        if (t.bucketMode() == BucketMode.HASH_DYNAMIC) {
+            keys = new RowPartitionKeyExtractor(t.schema());
+            assigner = new HashBucketAssigner(t.snapshotManager(), user, t.store().newIndexFileHandler(), 1, 1, 0,
+                    t.coreOptions().dynamicBucketTargetRowNum(), t.coreOptions().dynamicBucketMaxBuckets());
+        }
     }
 
     /** {"_kind":"+I", col: value, ...} */
     public void write(JsonNode n) throws Exception {
         GenericRow r = Json.toRow(n, t.rowType());
         r.setRowKind(n.hasNonNull("_kind") ? RowKind.fromShortString(n.get("_kind").asText()) : RowKind.INSERT);
-        w.write(r);
+        if (assigner != null) w.write(r, assigner.assign(keys.partition(r), keys.trimmedPrimaryKey(r).hashCode()));
+        else w.write(r);
     }
 
     public void commit(long id, boolean waitCompaction) throws Exception {
+        if (assigner != null) assigner.prepareCommit(id);
         c.commit(id, w.prepareCommit(waitCompaction, id));
     }
 
     /** Returns how many committables were new (0 = the identifier was committed before). */
     public int filterAndCommit(long id, boolean waitCompaction) throws Exception {
+        if (assigner != null) assigner.prepareCommit(id);
         return c.filterAndCommit(Collections.singletonMap(id, w.prepareCommit(waitCompaction, id)));
     }
 

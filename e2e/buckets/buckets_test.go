@@ -1,0 +1,113 @@
+package buckets
+
+import (
+	"fmt"
+	"testing"
+
+	"leat/e2e/judge"
+	"leat/internal/columnar"
+	"leat/lakehouse"
+	"leat/lakehouse/commit"
+)
+
+// TestDynamicBucketsInTurn writes one table by leat and Java in turn: each has to
+// find the buckets that the other gave to the keys.
+func TestDynamicBucketsInTurn(t *testing.T) {
+	t.Parallel()
+	x := newTable(t, "dynamic", `["part","id"]`, `["part"]`, `"bucket":"-1","dynamic-bucket.target-row-num":"20","num-sorted-run.compaction-trigger":"3"`)
+	want := map[int]row{}
+	x.open()
+	for n := range 4 {
+		rows := some(0, 40*(n+1), fmt.Sprint("leat", n))
+		x.write(rows...)
+		put(want, rows)
+	}
+	x.close()
+	x.check(want)
+
+	rows := some(100, 220, "java")
+	x.java(1, rows)
+	put(want, rows)
+	x.check(want)
+
+	x.open()
+	rows = some(90, 260, "again")
+	x.write(rows...)
+	put(want, rows)
+	x.check(want)
+	judge.Java(t).Compact(t, x.Warehouse, x.Table)
+	x.check(want)
+
+	rows = some(0, 30, "last")
+	x.write(append(rows, row{kind: columnar.Delete, id: 200, part: "p0"})...)
+	put(want, rows)
+	delete(want, 200)
+	x.close()
+	x.check(want)
+	x.java(2, some(0, 10, "java2"))
+	put(want, some(0, 10, "java2"))
+	x.check(want)
+}
+
+// TestRowsMoveBetweenPartitions has a key that does not determine the partition.
+func TestRowsMoveBetweenPartitions(t *testing.T) {
+	t.Parallel()
+	x := newTable(t, "moving", `["id"]`, `["part"]`, `"bucket":"-1","dynamic-bucket.target-row-num":"30"`)
+	want := map[int]row{}
+	x.open()
+	rows := some(0, 150, "first")
+	x.write(rows...)
+	put(want, rows)
+	var moved []row
+	for id := 40; id < 90; id++ {
+		moved = append(moved, row{id: id, part: fmt.Sprint("p", id%5), v: "moved"})
+	}
+	x.write(moved...)
+	put(want, moved)
+	x.close()
+	x.check(want)
+	x.open() // reads the keys of the table
+	for id := 60; id < 70; id++ {
+		moved = append(moved[:0:0], row{kind: columnar.UpdateBefore, id: id, part: fmt.Sprint("p", id%5), v: "moved"}, row{kind: columnar.UpdateAfter, id: id, part: "home", v: "back"})
+		x.write(moved...)
+		put(want, moved[1:])
+	}
+	x.check(want)
+	judge.Java(t).Compact(t, x.Warehouse, x.Table)
+	x.write(row{kind: columnar.Delete, id: 61, part: "home", v: "back"}, row{id: 1, part: "p9", v: "new"})
+	delete(want, 61)
+	want[1] = row{id: 1, part: "p9", v: "new"}
+	x.close()
+	x.check(want)
+}
+
+// TestAppendBucketsInTurn writes, compacts and reads an append table with fixed buckets.
+func TestAppendBucketsInTurn(t *testing.T) {
+	t.Parallel()
+	x := newTable(t, "events", "[]", `["part"]`, `"bucket":"2","bucket-key":"id","compaction.min.file-num":"3"`)
+	want := map[int]row{}
+	x.open()
+	for n := range 5 {
+		rows := some(100*n, 100*(n+1), "leat")
+		x.write(rows...)
+		put(want, rows)
+	}
+	x.check(want)
+	x.java(1, some(500, 600, "java"))
+	put(want, some(500, 600, "java"))
+	rows := some(600, 650, "leat")
+	x.write(rows...)
+	put(want, rows)
+	x.close()
+	judge.Java(t).Compact(t, x.Warehouse, x.Table)
+	x.check(want)
+	msgs, err := x.tab.Compact(t.Context(), lakehouse.WriteConfig{Attempt: "0c7d0a8e-0000-4000-8000-000000000000"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := commit.New(x.tab.FS, x.tab.Path, x.tab.Schema, commit.Options{Attempt: "0c7d0a8e-0000-4000-8000-000000000001"}, nil)
+	if _, err := c.Commit(t.Context(), commit.Request{User: "compactor", Identifier: 1, Messages: msgs}); err != nil {
+		t.Fatal(err)
+	}
+	x.check(want)
+}
