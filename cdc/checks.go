@@ -220,7 +220,7 @@ func (r *Reader) checkTable(n *conn, t *table) error {
 		return err
 	}
 	r.note(t)
-	return nil
+	return r.noteCascades(n, t)
 }
 
 // needsSelect reports whether the tables themselves are read.
@@ -238,6 +238,24 @@ func (r *Reader) note(t *table) {
 		why = "it has no primary key"
 	}
 	r.log.Info("table is read as one chunk, which is held in memory", "table", t.id(), "reason", why, "estimated_rows", t.src.rows)
+}
+
+// noteCascades warns of foreign keys by which the server changes rows of t
+// without a trace: before version 9.6 cascades are not in the binlog.
+func (r *Reader) noteCascades(n *conn, t *table) error {
+	if versionAtLeast(r.server.version, 9, 6) {
+		return nil
+	}
+	names, err := n.names(fmt.Sprintf(`SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
+ WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND (DELETE_RULE IN ('CASCADE', 'SET NULL') OR UPDATE_RULE IN ('CASCADE', 'SET NULL'))`,
+		literal(t.def.Database), literal(t.def.Name)))
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		r.log.Warn("rows changed by foreign key cascades are not in the binlog of this server and will be missed", "table", t.id(), "constraints", names)
+	}
+	return nil
 }
 
 func (t *table) grantSelect(n *conn, privilege string) error {

@@ -47,7 +47,7 @@ func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumpe
 		// The old file names mean nothing here.
 		pos.File, pos.Offset = "", 0
 	}
-	if err := n.resumable(s, pos); err != nil {
+	if err := n.resumable(ctx, s, pos); err != nil {
 		return nil, nil, err
 	}
 	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s.uuid)
@@ -70,7 +70,7 @@ func (r *Reader) dialed(ctx context.Context, d dialed) error {
 		}
 		r.pos.ServerUUID, r.pos.File, r.pos.Offset = d.server.uuid, "", 0
 	}
-	r.server = d.server
+	r.server, s.connected = d.server, true
 	s.mon.server.Store(d.server)
 	s.wg.Go(func() { d.d.run(ctx) })
 	return nil
@@ -83,7 +83,7 @@ func (r *Reader) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	s.skip = 0
+	s.skip, s.connected = 0, false
 	s.resuming = s.open.active
 	return r.retry(ctx, err)
 }

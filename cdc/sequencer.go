@@ -49,6 +49,9 @@ type chunk struct {
 	rows  []*mysqlrow.Builder
 	count int64
 	bytes int64
+	// shown is how much of count was reported; tries how often it was read again.
+	shown int64
+	tries int
 	// again says that the table changed its columns meanwhile.
 	again bool
 	err   error
@@ -80,7 +83,7 @@ func (s *sequencer) complete() bool { return s.done.all }
 func (s *sequencer) begin(c *chunk) {
 	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, 64), nil, nil
 	c.rows, c.low, c.count, c.bytes, c.again, c.err = nil, nil, 0, 0, false, nil
-	c.ended, c.started, c.merge = false, false, nil
+	c.ended, c.started, c.merge, c.shown = false, false, nil, 0
 	s.reading = append(s.reading, c)
 }
 

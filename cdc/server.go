@@ -146,7 +146,7 @@ func (n *conn) now(s *server) (Position, error) {
 
 // resumable checks that the server can continue from pos: that it is the same
 // history, and that the log from there on still exists.
-func (n *conn) resumable(s *server, pos Position) error {
+func (n *conn) resumable(ctx context.Context, s *server, pos Position) error {
 	if pos.GTID == nil {
 		return n.resumableFile(s, pos)
 	}
@@ -157,11 +157,10 @@ func (n *conn) resumable(s *server, pos Position) error {
 			Hint: "SET GLOBAL gtid_mode = ON at the server, or read anew with --fresh --replace",
 		}
 	}
-	executed, err := n.gtidSet("gtid_executed")
+	executed, err := n.executed(ctx, s, pos)
 	if err != nil {
 		return err
 	}
-	// A server that has not caught up with the one before may do so soon.
 	if !executed.Contains(pos.GTID) {
 		return &diag.Error{
 			Domain: diag.Guard, Code: diag.CodeSourceIdentity,
@@ -178,6 +177,38 @@ func (n *conn) resumable(s *server, pos Position) error {
 		return purgedError(n.addr, "purged but not read: "+purged.minus(pos.GTID))
 	}
 	return nil
+}
+
+// catchUpWait is how long a server that took over may take to get what the one
+// before had.
+const catchUpWait = 30 * time.Second
+
+// patience is catchUpWait for a replica; any other server will not get more by itself.
+func (n *conn) patience(s *server) time.Duration {
+	show := "SHOW SLAVE STATUS"
+	if versionAtLeast(s.version, 8, 4) {
+		show = "SHOW REPLICA STATUS"
+	}
+	if t, err := n.query(show); err != nil || len(t.rows) == 0 {
+		return 0
+	}
+	return catchUpWait
+}
+
+// executed reads gtid_executed. A replica that took over is given some time to
+// apply what it received.
+func (n *conn) executed(ctx context.Context, s *server, pos Position) (*GTIDSet, error) {
+	for deadline := time.Now().Add(n.patience(s)); ; {
+		set, err := n.gtidSet("gtid_executed")
+		if err != nil || set.Contains(pos.GTID) || s.uuid == pos.ServerUUID || time.Now().After(deadline) {
+			return set, err
+		}
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 func (n *conn) resumableFile(s *server, pos Position) error {

@@ -358,6 +358,13 @@ func (r *chunkReader) step(ctx context.Context) (*chunk, error) {
 	if c == nil || err != nil {
 		return nil, err
 	}
+	if c.tries > 0 {
+		select {
+		case <-time.After(min(time.Duration(c.tries)*20*time.Millisecond, 2*time.Second)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	req := markRequest{chunk: c, answer: make(chan *GTIDSet, 1)}
 	var passed *GTIDSet
 	select {

@@ -34,8 +34,9 @@ type runState struct {
 	waiting []*chunk
 
 	// dial brings a new binlog connection, or why there is none.
-	dial     chan dialed
-	failures int
+	dial      chan dialed
+	failures  int
+	connected bool
 
 	// open is the transaction at hand, if its rows began to be applied.
 	open openTxn
@@ -437,6 +438,9 @@ func (r *Reader) delivered(d delivery) error {
 // that it does not wait any more.
 func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	s, seq := r.run, c.table.seq
+	if c.err == nil && c.high.uuid != r.pos.ServerUUID && !s.connected {
+		return false, nil // the stream may be about to follow to that server
+	}
 	if c.err != nil || c.again || c.high.uuid != r.pos.ServerUUID {
 		return r.readAgain(c)
 	}
@@ -463,9 +467,8 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	}
 	s.snap.hold(-c.bytes)
 	c.bytes = 0
-	if done {
-		s.snapRows += c.count
-	}
+	s.snapRows += c.count - c.shown
+	c.shown = c.count
 	return done, err
 }
 
@@ -487,7 +490,10 @@ func (r *Reader) readAgain(c *chunk) (done bool, err error) {
 		c.rows, c.bytes = nil, 0
 		return false, nil
 	}
-	r.log.Info("chunk is read again", "table", c.table.id(), "reason", why)
+	if c.tries == 0 {
+		r.log.Info("chunk is read again", "table", c.table.id(), "reason", why)
+	}
+	c.tries++
 	c.table.seq.drop(c)
 	r.run.snap.repeat(c)
 	return true, nil

@@ -32,6 +32,17 @@ func field(name string, kind columnar.DataType) columnar.Field {
 
 var shapes = []shape{
 	{
+		name: "generated", ddl: "(id INT PRIMARY KEY, a INT, g INT AS (a + 1) VIRTUAL, s INT AS (a * 2) STORED, v INT INVISIBLE, INDEX ((a + 5)))",
+		fields: []columnar.Field{field("id", columnar.Of(columnar.Int)), field("s", columnar.Of(columnar.Int)), field("g", columnar.Of(columnar.Int)), field("v", columnar.Of(columnar.Int))},
+		fill:   []string{"INSERT INTO T (id, a, v) SELECT n, n, n FROM NUMBERS"},
+		change: []string{"UPDATE T SET a = a + 1 WHERE v %% 3 = 0", "DELETE FROM T WHERE v %% 7 = 0", "UPDATE T SET v = v + 1 WHERE id < 100"},
+	}, {
+		name: "partitioned", ddl: "(id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 4",
+		fields: []columnar.Field{field("v", columnar.Of(columnar.Int)), field("id", columnar.Of(columnar.Int))}, whole: true,
+		fill:   []string{"INSERT INTO T SELECT n, n FROM NUMBERS"},
+		change: []string{"UPDATE T SET v = v + 1 WHERE v %% 3 = 0", "DELETE FROM T WHERE v %% 7 = 0"},
+	},
+	{
 		name: "unsigned", ddl: "(id BIGINT UNSIGNED PRIMARY KEY, v INT)",
 		fields: []columnar.Field{field("id", columnar.DecimalOf(20, 0)), field("v", columnar.Of(columnar.Int))},
 		fill:   []string{"INSERT INTO T SELECT CAST(n AS UNSIGNED) * 900719925474099, n FROM NUMBERS"},

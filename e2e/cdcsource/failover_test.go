@@ -1,0 +1,163 @@
+package cdcsource
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"leat/cdc"
+	"leat/internal/columnar"
+	"leat/internal/dataflow"
+	"leat/internal/mysqld"
+)
+
+// proxy is an address in front of a server that can be changed.
+type proxy struct {
+	listener net.Listener
+	mu       sync.Mutex
+	target   string
+	open     []net.Conn
+}
+
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: l, target: target}
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.point("")
+	})
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.serve(in)
+		}
+	}()
+	return p
+}
+
+func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+func (p *proxy) serve(in net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out, err := net.Dial("tcp", p.target)
+	if err != nil {
+		_ = in.Close()
+		return
+	}
+	p.open = append(p.open, in, out)
+	pipe := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		_ = to.Close()
+		_ = from.Close()
+	}
+	go pipe(in, out)
+	go pipe(out, in)
+}
+
+// point breaks all connections and leads new ones to target.
+func (p *proxy) point(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	for _, c := range p.open {
+		_ = c.Close()
+	}
+	p.open = nil
+}
+
+// TestFailoverToAReplica changes the server under a running reader, while chunks
+// are read and again in the stream. The replica has other file names and offsets.
+func TestFailoverToAReplica(t *testing.T) {
+	first, err := mysqld.Start(t.Context(), mysqld.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Stop() })
+	second, err := mysqld.Start(t.Context(), mysqld.Options{Flags: []string{"--server-id=77", "--log-bin=other"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = second.Exec("STOP REPLICA")
+		_ = second.Stop()
+	})
+	err = second.Exec("RESET BINARY LOGS AND GTIDS", fmt.Sprintf(
+		"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, SOURCE_USER='root', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", first.Port),
+		"START REPLICA")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := accounts(t, first, accountsDDL)
+	w := startWorkload(t, first, db, 4)
+	p := startProxy(t, first.Addr())
+	cfg := config(first, db)
+	cfg.Port, cfg.ChunkRows, cfg.MaxRetries = p.port(), 100, 10
+	sum := sumOf(t, first, db)
+	x := run(t, cfg, nil, copies{{}}, func(c *collector) { c.sum = sum })
+	time.Sleep(150 * time.Millisecond)
+	p.point(second.Addr())
+	x.await("the snapshot is not complete", complete)
+	time.Sleep(300 * time.Millisecond)
+	p.point(first.Addr())
+	time.Sleep(700 * time.Millisecond)
+	p.point(second.Addr())
+	w.end()
+	if err := first.Exec("UPDATE "+db+".accounts SET name = 'the last change' WHERE id = 20", "INSERT INTO "+db+".accounts VALUES (3, 0, 'the last change', NULL, NULL)"); err != nil {
+		t.Fatal(err)
+	}
+	x.await("the last change is not read", func(dataflow.SourceStatus) bool {
+		x.col.mu.Lock()
+		defer x.col.mu.Unlock()
+		return x.col.tables[0]["3"] != ""
+	})
+	x.await("the position is not one of the replica", func(st dataflow.SourceStatus) bool { return strings.HasPrefix(st.Position, "other.") })
+	x.end()
+	compare(t, tableOf(t, second, db), x.col.tables[0])
+	state, tables := x.col.pick(t)
+	compare(t, tableOf(t, first, db), catchUp(t, config(first, db), state, tables, nil).tables[0])
+}
+
+func TestEncryptedConnections(t *testing.T) {
+	db := accounts(t, gtidServer, accountsDDL)
+	cfg := config(gtidServer, db)
+	cfg.TLS = &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
+	col := catchUp(t, cfg, nil, copies{{}}, nil)
+	compare(t, tableOf(t, gtidServer, db), col.tables[0])
+}
+
+// TestRowsChangedByForeignKeys reads a table whose rows go with those of another.
+func TestRowsChangedByForeignKeys(t *testing.T) {
+	s := gtidServer
+	db := accounts(t, s, accountsDDL)
+	err := s.Exec("CREATE TABLE "+db+".child (id INT PRIMARY KEY, owner BIGINT, FOREIGN KEY (owner) REFERENCES accounts (id) ON DELETE CASCADE)",
+		"INSERT INTO "+db+".child SELECT id DIV 10, id FROM "+db+".accounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(s, db)
+	cfg.Tables = []cdc.Table{{Label: "child", Database: db, Name: "child", Schema: &columnar.Schema{Fields: []columnar.Field{field("id", columnar.Of(columnar.Int)), field("owner", columnar.Of(columnar.BigInt))}}}}
+	x := run(t, cfg, nil, copies{{}}, nil)
+	x.await("the snapshot is not complete", complete)
+	if err := s.Exec("DELETE FROM " + db + ".accounts WHERE id <= 500"); err != nil {
+		t.Fatal(err)
+	}
+	x.await("the rows are still there", func(dataflow.SourceStatus) bool {
+		x.col.mu.Lock()
+		defer x.col.mu.Unlock()
+		return len(x.col.tables[0]) == countOf(t, s, db, "child")
+	})
+	x.end()
+}
