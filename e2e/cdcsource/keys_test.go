@@ -36,7 +36,8 @@ var shapes = []shape{
 		fields: []columnar.Field{field("id", columnar.Of(columnar.Int)), field("s", columnar.Of(columnar.Int)), field("g", columnar.Of(columnar.Int)), field("v", columnar.Of(columnar.Int))},
 		fill:   []string{"INSERT INTO T (id, a, v) SELECT n, n, n FROM NUMBERS"},
 		change: []string{"UPDATE T SET a = a + 1 WHERE v %% 3 = 0", "DELETE FROM T WHERE v %% 7 = 0", "UPDATE T SET v = v + 1 WHERE id < 100"},
-	}, {
+	},
+	{
 		name: "partitioned", ddl: "(id INT, v INT, PRIMARY KEY (id, v)) PARTITION BY HASH (v) PARTITIONS 4",
 		fields: []columnar.Field{field("v", columnar.Of(columnar.Int)), field("id", columnar.Of(columnar.Int))}, whole: true,
 		fill:   []string{"INSERT INTO T SELECT n, n FROM NUMBERS"},
@@ -47,28 +48,33 @@ var shapes = []shape{
 		fields: []columnar.Field{field("id", columnar.DecimalOf(20, 0)), field("v", columnar.Of(columnar.Int))},
 		fill:   []string{"INSERT INTO T SELECT CAST(n AS UNSIGNED) * 900719925474099, n FROM NUMBERS"},
 		change: []string{"UPDATE T SET v = v + 1 WHERE v %% 3 = 0", "DELETE FROM T WHERE v %% 7 = 0", "INSERT IGNORE INTO T VALUES (18446744073709551615, 1), (0, 2)", "UPDATE T SET id = id + 1 WHERE v %% 5 = 0"},
-	}, {
+	},
+	{
 		name: "negative", ddl: "(id INT PRIMARY KEY, v INT)",
 		fields: []columnar.Field{field("id", columnar.Of(columnar.BigInt)), field("v", columnar.Of(columnar.BigInt))},
 		fill:   []string{"INSERT INTO T SELECT n * 1000 - 900000, n FROM NUMBERS"},
 		change: []string{"UPDATE T SET v = v + 1 WHERE v %% 3 = 0", "DELETE FROM T WHERE v %% 7 = 0", "UPDATE T SET id = -id WHERE v %% 5 = 0 AND id > 5000000 OR id = 1", "INSERT IGNORE INTO T VALUES (-2147483648, 1), (2147483647, 2), (0, 4)"},
-	}, {
+	},
+	{
 		name: "composite", ddl: "(a INT, b VARCHAR(20), v INT, PRIMARY KEY (a, b))",
 		fields: []columnar.Field{field("v", columnar.Of(columnar.Int)), field("a", columnar.Of(columnar.Int))},
 		whole:  true,
 		fill:   []string{"INSERT INTO T SELECT n DIV 10, CONCAT('k', n %% 10), n FROM NUMBERS"},
 		change: []string{"UPDATE T SET v = v + 1 WHERE v %% 3 = 0", "DELETE FROM T WHERE v %% 7 = 0", "UPDATE T SET a = a + 1000000 WHERE b = 'k3' AND a < 900"},
-	}, {
+	},
+	{
 		name: "text", ddl: "(id VARCHAR(30) PRIMARY KEY, v INT)",
 		fields: []columnar.Field{field("id", columnar.DataType{Kind: columnar.VarChar, Nullable: true, Length: 30}), field("v", columnar.Of(columnar.Int))},
 		fill:   []string{"INSERT INTO T SELECT CONCAT('Key', n), n FROM NUMBERS"},
 		change: []string{"UPDATE T SET v = v + 1 WHERE v %% 3 = 0", "UPDATE T SET id = UPPER(id) WHERE v %% 4 = 0", "DELETE FROM T WHERE v %% 7 = 0"},
-	}, {
+	},
+	{
 		name: "keyless", ddl: "(a INT, v INT)", whole: true,
 		fields: []columnar.Field{field("a", columnar.Of(columnar.Int)), field("v", columnar.Of(columnar.Int))},
 		fill:   []string{"INSERT INTO T SELECT n %% 100, n %% 5 FROM NUMBERS"},
 		change: []string{"UPDATE T SET v = v + 1 WHERE a = 3", "DELETE FROM T WHERE a = 7 AND v = 2 LIMIT 5", "INSERT INTO T VALUES (1, 1), (1, 1)"},
-	}, {
+	},
+	{
 		name: "unique", ddl: "(a INT, u INT NOT NULL UNIQUE, v INT)", chunk: "u",
 		fields: []columnar.Field{field("u", columnar.Of(columnar.Int)), field("v", columnar.Of(columnar.Int))},
 		fill:   []string{"INSERT INTO T SELECT n, n * 2, n FROM NUMBERS"},
