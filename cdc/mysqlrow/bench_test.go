@@ -255,8 +255,10 @@ func finishAny(tb testing.TB, b *Builder, schema *columnar.Schema) {
 // BenchmarkValues measures one column of each kind of value, read from images and from text.
 func BenchmarkValues(b *testing.B) {
 	doc := document{keys: []string{"id", "name", "tags", "price"}, members: []document{
-		{kind: jsonInt32, wire: littleEndian(70_000, 4), text: "70000"}, {kind: jsonString, wire: withLength([]byte("a longer text, as names have it")), text: `"a longer text, as names have it"`},
-		{kind: jsonLiteral, wire: []byte{1}, text: "true"}, {kind: jsonDouble, wire: littleEndian(math.Float64bits(12.75), 8), text: "12.75"},
+		{kind: jsonInt32, wire: littleEndian(70_000, 4), text: "70000"},
+		{kind: jsonString, wire: withLength([]byte("a longer text, as names have it")), text: `"a longer text, as names have it"`},
+		{kind: jsonLiteral, wire: []byte{1}, text: "true"},
+		{kind: jsonDouble, wire: littleEndian(math.Float64bits(12.75), 8), text: "12.75"},
 	}}
 	doc.finish(true, false)
 	point := slices.Concat([]byte{0, 0, 0, 0, 1, 1, 0, 0, 0}, littleEndian(math.Float64bits(13.25), 8), littleEndian(math.Float64bits(-52.5), 8))
@@ -266,10 +268,14 @@ func BenchmarkValues(b *testing.B) {
 		col  Column
 		val  value
 	}{
-		{"bit", col("v", "bit(12)"), word("\x08\x01")}, {"time", col("v", "time(3)"), value{h: 12, mi: 34, s: 56, us: 789_000}},
-		{"enum", col("v", "enum('new','paid','sent')"), value{num: big.NewInt(2)}}, {"set", col("v", "set('red','green','blue')"), value{num: big.NewInt(5)}},
-		{"json", col("v", "json"), value{doc: doc}}, {"point", col("v", "point"), value{bytes: point}},
-		{"utf8", col("v", "varchar(20)"), value{bytes: []byte("中国上海 abc")}}, {"gbk", col("v", "varchar(20)").charset("gbk"), value{bytes: chinese}},
+		{"bit", col("v", "bit(12)"), word("\x08\x01")},
+		{"time", col("v", "time(3)"), value{h: 12, mi: 34, s: 56, us: 789_000}},
+		{"enum", col("v", "enum('new','paid','sent')"), value{num: big.NewInt(2)}},
+		{"set", col("v", "set('red','green','blue')"), value{num: big.NewInt(5)}},
+		{"json", col("v", "json"), value{doc: doc}},
+		{"point", col("v", "point"), value{bytes: point}},
+		{"utf8", col("v", "varchar(20)"), value{bytes: []byte("中国上海 abc")}},
+		{"gbk", col("v", "varchar(20)").charset("gbk"), value{bytes: chinese}},
 	} {
 		typ, err := NaturalType(tc.col)
 		if err != nil {

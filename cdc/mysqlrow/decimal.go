@@ -21,9 +21,21 @@ type digitGroup struct {
 // groupBytes is the size of a group by its digits.
 var groupBytes = [10]int{0, 1, 1, 2, 2, 3, 3, 4, 4, 4}
 
+// maxWorkingDigits is the largest precision of a decimal that the server works
+// with, as it may stand in JSON.
+const maxWorkingDigits = 81
+
 // newDecimalForm gives the form of DECIMAL(precision,scale), false for numbers that MySQL does not have.
 func newDecimalForm(precision, scale int) (decimalForm, bool) {
-	if precision < 1 || precision > maxDecimalDigits || scale > precision {
+	if precision > maxDecimalDigits {
+		return decimalForm{}, false
+	}
+	return newWorkingForm(precision, scale)
+}
+
+// newWorkingForm is newDecimalForm for up to maxWorkingDigits.
+func newWorkingForm(precision, scale int) (decimalForm, bool) {
+	if precision < 1 || precision > maxWorkingDigits || scale > precision {
 		return decimalForm{}, false
 	}
 	var f decimalForm

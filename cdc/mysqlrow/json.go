@@ -253,11 +253,11 @@ func (r *jsonReader) decimal(b []byte) bool {
 		return false
 	}
 	scale := int(b[1])
-	form, good := newDecimalForm(int(b[0]), scale)
+	form, good := newWorkingForm(int(b[0]), scale)
 	if !good || len(b) != 2+form.size {
 		return false
 	}
-	var buf [maxDecimalDigits]byte
+	var buf [maxWorkingDigits]byte
 	digits, neg, good := form.text(buf[:0], b[2:])
 	if good {
 		r.dst = appendDecimal(r.dst, neg, digits, scale)
@@ -291,11 +291,12 @@ func appendPackedTime(dst []byte, typ byte, packed int64) []byte {
 }
 
 // appendJSONDouble writes the shortest digits that give x again: plain from
-// 1e-15 to below 1e15, with an exponent beyond, and ".0" where neither a point
-// nor an exponent tells that it is no integer.
+// 1e-15 to below 1e15 and beyond where there are digits behind the point, else
+// with an exponent, and ".0" where neither a point nor an exponent tells that it
+// is no integer.
 func appendJSONDouble(dst []byte, x float64) []byte {
 	a := math.Abs(x)
-	if a >= 1e-15 && a < 1e15 || a == 0 {
+	if a >= 1e-15 && (a < 1e15 || a != math.Trunc(a)) || a == 0 {
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, x, 'f', -1, 64)
 		if bytes.IndexByte(dst[start:], '.') < 0 {

@@ -263,21 +263,7 @@ func TestAddedAndHiddenColumns(t *testing.T) {
 	execute(t, c, `ALTER TABLE hidden ADD COLUMN mask BIT(12) NOT NULL DEFAULT b'101000000001' FIRST, ADD COLUMN state ENUM('new','old') DEFAULT 'old',
 		ADD COLUMN tags SET('a','b') DEFAULT 'a,b', ADD COLUMN span TIME(2) DEFAULT '-25:00:00.5', ADD COLUMN y YEAR NOT NULL DEFAULT 2000, ALGORITHM = INSTANT`)
 	execute(t, c, "ALTER TABLE hidden ADD COLUMN doc JSON DEFAULT (JSON_OBJECT('n', secret)), ADD COLUMN twice INT AS (secret * 2) VIRTUAL INVISIBLE")
-	cols := columns(t, c, database, "hidden")
-	schema := &columnar.Schema{}
-	var targets []mysqlrow.Target
-	for i, col := range cols {
-		typ, err := mysqlrow.NaturalType(col)
-		if err != nil {
-			t.Fatal(err)
-		}
-		targets = append(targets, mysqlrow.Target{Column: i, Type: typ})
-		schema.Fields = append(schema.Fields, columnar.Field{Name: col.Name, Type: typ})
-	}
-	plan, err := mysqlrow.NewPlan(cols, targets, mysqlrow.Options{Table: "types.hidden"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan, schema := everyColumn(t, c, "hidden")
 	from := position(t, c)
 	execute(t, c, "UPDATE hidden SET who = CONCAT(who, '!')")
 	b := mysqlrow.NewBuilder(plan, 8)
