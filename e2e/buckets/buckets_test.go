@@ -23,27 +23,27 @@ func TestDynamicBucketsInTurn(t *testing.T) {
 		put(want, rows)
 	}
 	x.close()
-	x.check(want)
+	x.checkJava(want)
 
 	rows := some(100, 220, "java")
 	x.java(1, rows)
 	put(want, rows)
-	x.check(want)
+	x.checkJava(want)
 
 	x.open()
 	rows = some(90, 260, "again")
 	x.write(rows...)
 	put(want, rows)
-	x.check(want)
+	x.checkJava(want)
 	judge.Java(t).Compact(t, x.Warehouse, x.Table)
-	x.check(want)
+	x.checkJava(want)
 
 	rows = some(0, 30, "last")
 	x.write(append(rows, row{kind: columnar.Delete, id: 200, part: "p0"})...)
 	put(want, rows)
 	delete(want, 200)
 	x.close()
-	x.check(want)
+	x.checkJava(want)
 	x.java(2, some(0, 10, "java2"))
 	put(want, some(0, 10, "java2"))
 	x.check(want)
@@ -65,14 +65,14 @@ func TestRowsMoveBetweenPartitions(t *testing.T) {
 	x.write(moved...)
 	put(want, moved)
 	x.close()
-	x.check(want)
+	x.checkJava(want)
 	x.open() // reads the keys of the table
 	for id := 60; id < 70; id++ {
 		moved = append(moved[:0:0], row{kind: columnar.UpdateBefore, id: id, part: fmt.Sprint("p", id%5), v: "moved"}, row{kind: columnar.UpdateAfter, id: id, part: "home", v: "back"})
 		x.write(moved...)
 		put(want, moved[1:])
 	}
-	x.check(want)
+	x.checkJava(want)
 	judge.Java(t).Compact(t, x.Warehouse, x.Table)
 	x.write(row{kind: columnar.Delete, id: 61, part: "home", v: "back"}, row{id: 1, part: "p9", v: "new"})
 	delete(want, 61)
@@ -92,7 +92,7 @@ func TestAppendBucketsInTurn(t *testing.T) {
 		x.write(rows...)
 		put(want, rows)
 	}
-	x.check(want)
+	x.checkJava(want)
 	x.java(1, some(500, 600, "java"))
 	put(want, some(500, 600, "java"))
 	rows := some(600, 650, "leat")
@@ -100,7 +100,7 @@ func TestAppendBucketsInTurn(t *testing.T) {
 	put(want, rows)
 	x.close()
 	judge.Java(t).Compact(t, x.Warehouse, x.Table)
-	x.check(want)
+	x.checkJava(want)
 	msgs, err := x.tab.Compact(t.Context(), lakehouse.WriteConfig{Attempt: "0c7d0a8e-0000-4000-8000-000000000000"}, true)
 	if err != nil {
 		t.Fatal(err)
