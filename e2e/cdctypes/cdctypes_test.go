@@ -263,6 +263,7 @@ func TestAddedAndHiddenColumns(t *testing.T) {
 	execute(t, c, `ALTER TABLE hidden ADD COLUMN mask BIT(12) NOT NULL DEFAULT b'101000000001' FIRST, ADD COLUMN state ENUM('new','old') DEFAULT 'old',
 		ADD COLUMN tags SET('a','b') DEFAULT 'a,b', ADD COLUMN span TIME(2) DEFAULT '-25:00:00.5', ADD COLUMN y YEAR NOT NULL DEFAULT 2000, ALGORITHM = INSTANT`)
 	execute(t, c, "ALTER TABLE hidden ADD COLUMN doc JSON DEFAULT (JSON_OBJECT('n', secret)), ADD COLUMN twice INT AS (secret * 2) VIRTUAL INVISIBLE")
+	execute(t, c, "ALTER TABLE hidden ADD COLUMN bare JSON NOT NULL") // its value is a document of no bytes
 	plan, schema := everyColumn(t, c, "hidden")
 	from := position(t, c)
 	execute(t, c, "UPDATE hidden SET who = CONCAT(who, '!')")
@@ -277,7 +278,7 @@ func TestAddedAndHiddenColumns(t *testing.T) {
 	reader := connect(t, s, append(mysqlrow.SessionStatements(), "USE "+database)...)
 	selectPackets(t, reader, "SELECT "+strings.Join(plan.SelectList(), ", ")+" FROM hidden", func(p []byte) error { return b.AppendText(columnar.Insert, p) })
 	got := rows(t, b, schema)
-	ann, bob := ` 41 old ["a","b"] -25:00:00.50 2000 {"n":41} 82`, ` 5 old ["a","b"] -25:00:00.50 2000 {"n":5} 10`
+	ann, bob := ` 41 old ["a","b"] -25:00:00.50 2000 {"n":41} 82 null`, ` 5 old ["a","b"] -25:00:00.50 2000 {"n":5} 10 null`
 	want := []string{
 		"-U 1 0A01 ann" + ann, "+U 1 0A01 ann!" + ann, "-U 2 0A01 bob" + bob, "+U 2 0A01 bob!" + bob,
 		"+I 1 0A01 ann!" + ann, "+I 2 0A01 bob!" + bob,
