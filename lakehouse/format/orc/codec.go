@@ -42,7 +42,7 @@ func newCompressor(c Compression, level int) (compressor, error) {
 		return &lz4Compressor{}, nil
 	case CompressionZstd:
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
-			zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+			zstd.WithAllLitEntropyCompression(true), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			return nil, fmt.Errorf("starting zstd: %w", err)
 		}

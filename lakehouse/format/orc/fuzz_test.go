@@ -82,7 +82,7 @@ func seeds(t testing.TB) (files [][]byte) {
 		files = append(files, b)
 	}
 	for _, codec := range []string{"none", "zstd", "snappy", "lz4", "zlib"} {
-		b, _ := writeFile(t, orderFields(), Options{Compression: codec, IndexRows: 20, StripeSize: 1, ChunkSize: 100}, orderColumns(50, 0))
+		b, _ := writeFile(t, OrderFields(), Options{Compression: codec, IndexRows: 20, StripeSize: 1, ChunkSize: 100}, OrderColumns(50, 0))
 		files = append(files, b)
 	}
 	return files

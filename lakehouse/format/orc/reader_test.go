@@ -68,8 +68,8 @@ func TestSkipping(t *testing.T) {
 // TestPruning keeps the groups that may have ids of a range.
 func TestPruning(t *testing.T) {
 	t.Parallel()
-	fields := orderFields()
-	b, _ := writeFile(t, fields, Options{IndexRows: 100, StripeSize: 1}, orderColumns(1000, 0), orderColumns(950, 1000))
+	fields := OrderFields()
+	b, _ := writeFile(t, fields, Options{IndexRows: 100, StripeSize: 1}, OrderColumns(1000, 0), OrderColumns(950, 1000))
 	id := fields[3]
 	filter := filterFunc(func(_ int64, stats func(columnar.Field) (ColumnStats, bool)) bool {
 		s, ok := stats(id)
@@ -216,8 +216,8 @@ func TestSignsOfZero(t *testing.T) {
 
 func TestMissingAndMismatchedColumns(t *testing.T) {
 	t.Parallel()
-	fields := orderFields()
-	b, _ := writeFile(t, fields, Options{}, orderColumns(10, 0))
+	fields := OrderFields()
+	b, _ := writeFile(t, fields, Options{}, OrderColumns(10, 0))
 	row := columnar.Of(columnar.Row)
 	row.Fields = []columnar.Field{{Name: "a", Type: columnar.Of(columnar.Int)}}
 	got := readFile(t, b, []columnar.Field{{Name: "none", Type: row}, {Name: "_VALUE_KIND", Type: columnar.Of(columnar.BigInt)}}, ReadOptions{})
@@ -244,7 +244,7 @@ func TestWriterErrors(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"lzo", "gzip"} {
-		if _, err := NewWriter(io.Discard, orderFields(), Options{Compression: name}); err == nil {
+		if _, err := NewWriter(io.Discard, OrderFields(), Options{Compression: name}); err == nil {
 			t.Errorf("compression %s is taken", name)
 		}
 	}
@@ -260,18 +260,18 @@ func TestWriterErrors(t *testing.T) {
 	if _, err := w.Close(); err == nil {
 		t.Error("Close forgets the error")
 	}
-	if err := w.WriteBatch(orderColumns(1, 0), 1); err == nil {
+	if err := w.WriteBatch(OrderColumns(1, 0), 1); err == nil {
 		t.Error("WriteBatch forgets the error")
 	}
 }
 
 func TestEmptyFile(t *testing.T) {
 	t.Parallel()
-	b, info := writeFile(t, orderFields(), Options{})
+	b, info := writeFile(t, OrderFields(), Options{})
 	if info.Rows != 0 || info.Stats[0].MinMax != nil {
 		t.Errorf("info %+v", info)
 	}
-	if got := readFile(t, b, orderFields(), ReadOptions{}); got[0].Len() != 0 {
+	if got := readFile(t, b, OrderFields(), ReadOptions{}); got[0].Len() != 0 {
 		t.Errorf("%d rows", got[0].Len())
 	}
 }
@@ -295,10 +295,10 @@ var _ fileio.File = &slowFile{}
 
 func TestDiskErrorsAreNoDamage(t *testing.T) {
 	t.Parallel()
-	b, _ := writeFile(t, orderFields(), Options{StripeSize: 1, IndexRows: 1000}, orderColumns(20_000, 0))
+	b, _ := writeFile(t, OrderFields(), Options{StripeSize: 1, IndexRows: 1000}, OrderColumns(20_000, 0))
 	failed := 0
 	for n := 0; failed == n; n++ {
-		r, err := OpenReader(&slowFile{newFile(b), n}, "mem.orc", orderFields(), ReadOptions{})
+		r, err := OpenReader(&slowFile{newFile(b), n}, "mem.orc", OrderFields(), ReadOptions{})
 		for err == nil {
 			_, _, err = r.Next()
 		}

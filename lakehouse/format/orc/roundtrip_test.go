@@ -17,14 +17,14 @@ import (
 
 func TestOrdersInEveryCodec(t *testing.T) {
 	t.Parallel()
-	batches := [][]arrow.Array{orderColumns(7000, 0), orderColumns(7000, 7000), orderColumns(7000, 14000)}
+	batches := [][]arrow.Array{OrderColumns(7000, 0), OrderColumns(7000, 7000), OrderColumns(7000, 14000)}
 	want := concat(t, batches)
 	for _, codec := range []string{"", "zstd", "snappy", "lz4", "zlib", "none"} {
-		b, info := writeFile(t, orderFields(), Options{Compression: codec}, batches...)
+		b, info := writeFile(t, OrderFields(), Options{Compression: codec}, batches...)
 		if info.Rows != 21000 {
 			t.Errorf("%s: Rows = %d", codec, info.Rows)
 		}
-		sameColumns(t, orderFields(), want, readFile(t, b, orderFields(), ReadOptions{}))
+		sameColumns(t, OrderFields(), want, readFile(t, b, OrderFields(), ReadOptions{}))
 	}
 }
 
