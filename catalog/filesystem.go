@@ -325,3 +325,40 @@ func inTable(err error, id Identifier) error {
 	}
 	return l.Err()
 }
+
+// renamer is a file system that moves a directory in one step.
+type renamer interface {
+	RenameDir(ctx context.Context, from, to string) error
+}
+
+// RenameTable gives a table another name in its database. On file systems that
+// cannot move a directory it is refused: a copy would not be one step.
+func (c *FileSystem) RenameTable(ctx context.Context, id Identifier, to string) error {
+	if err := checkTableName(to); err != nil {
+		return err
+	}
+	target := Identifier{Catalog: id.Catalog, Database: id.Database, Table: to}
+	switch has, err := c.HasTable(ctx, id); {
+	case err != nil:
+		return err
+	case !has:
+		return c.noTable(ctx, id)
+	}
+	switch has, err := c.HasTable(ctx, target); {
+	case err != nil:
+		return err
+	case has:
+		return &diag.Error{Domain: diag.User, Code: diag.CodeExists, Table: target.String(), Msg: "it exists already", Hint: "choose another name"}
+	}
+	r, ok := c.fs.(renamer)
+	if !ok {
+		return &diag.Error{
+			Domain: diag.User, Code: diag.CodeUnsupported, Table: id.String(), Msg: "the storage of the warehouse cannot rename a folder in one step",
+			Hint: "make a new table and copy the rows",
+		}
+	}
+	if err := r.RenameDir(ctx, c.TablePath(id), c.TablePath(target)); err != nil {
+		return fmt.Errorf("renaming table %s: %w", id, err)
+	}
+	return nil
+}

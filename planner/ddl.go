@@ -248,10 +248,13 @@ func (s *Session) placeLakeTable(ctx context.Context, c *namespace, db, name str
 		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeExists, Pos: v.Name.At, Msg: fmt.Sprintf("table %s exists already", old.full), Hint: "choose another name, or remove one of the two statements"})
 		return
 	}
-	existing, err := c.lake.Table(ctx, db, name)
-	if err != nil {
-		s.fail(placed(err, v.Name.At))
-		return
+	var existing *spec.TableSchema
+	if !c.gone[key] && !c.gone[db+"."] {
+		var err error
+		if existing, err = c.lake.Table(ctx, db, name); err != nil {
+			s.fail(placed(err, v.Name.At))
+			return
+		}
 	}
 	if existing == nil {
 		s.result.Steps = append(s.result.Steps, Step{Catalog: c.name, Warehouse: c.warehouse, Database: db, Table: name, Schema: schema})

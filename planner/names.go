@@ -31,7 +31,8 @@ func (s *Session) openCatalog(ctx context.Context, name, warehouse, defaultDB st
 	}
 	return &namespace{
 		name: name, warehouse: warehouse, defaultDB: defaultDB, lake: lake,
-		databases: map[string]bool{defaultDB: true}, tables: map[string]*table{},
+		databases: map[string]bool{defaultDB: true}, tables: map[string]*table{}, gone: map[string]bool{},
+		options: map[string]string{"warehouse": warehouse},
 	}, nil
 }
 
@@ -88,6 +89,7 @@ func (s *Session) createCatalog(ctx context.Context, v *sqlfront.CreateCatalog) 
 		s.fail(err)
 		return
 	}
+	c.options = configs.Catalog.Redact(opts)
 	s.catalogs[name] = c
 }
 
@@ -171,7 +173,7 @@ func (s *Session) hasDatabase(ctx context.Context, c *namespace, db string) (boo
 	if c.databases[db] {
 		return true, nil
 	}
-	if c.lake == nil {
+	if c.lake == nil || c.gone[db+"."] {
 		return false, nil
 	}
 	ok, err := c.lake.HasDatabase(ctx, db)
@@ -236,7 +238,7 @@ func (s *Session) findTable(ctx context.Context, n sqlfront.ObjectName) *table {
 	for k := range c.tables {
 		have = append(have, strings.TrimPrefix(k, db+"."))
 	}
-	if c.lake != nil {
+	if c.lake != nil && !c.gone[db+"."+name] && !c.gone[db+"."] {
 		schema, err := c.lake.Table(ctx, db, name)
 		if err != nil {
 			s.fail(placed(err, n.At))
@@ -269,7 +271,7 @@ func (s *Session) lakeTable(c *namespace, db, name string, schema *spec.TableSch
 	for k, v := range schema.Options {
 		def.Options[k] = configs.Value{Text: v, KeyPos: at, Pos: at}
 	}
-	t := &table{full: def.Name, def: def, connector: s.env.Lake, lake: true, columns: physicalColumns(def)}
+	t := &table{full: def.Name, def: def, connector: s.env.Lake, lake: true, schema: schema, columns: physicalColumns(def)}
 	c.tables[db+"."+name] = t
 	if s.result.Warehouse == "" {
 		s.result.Warehouse = c.warehouse

@@ -1,10 +1,13 @@
 package planner
 
 import (
+	"leat/catalog"
 	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/connect"
+	"leat/internal/diag"
 	"leat/internal/expr"
+	"leat/internal/procedure"
 	"leat/lakehouse/spec"
 )
 
@@ -61,14 +64,68 @@ func (pl *Plan) InputSchema(p *Pipe) *columnar.Schema {
 	return pl.Sources[p.Source].Tables[p.Port].Schema()
 }
 
-// Step is a change of a catalog that the script asks for, in script order.
+// StepKind is what a step does.
+type StepKind uint8
+
+// The kinds of steps.
+const (
+	// StepCreate makes a database, or a table if Table is not empty; what is there stays.
+	StepCreate StepKind = iota
+	StepAlter
+	StepRenameTable
+	StepDropTable
+	StepDropDatabase
+	StepDropPartitions
+	StepCall
+	StepSelect
+	// StepRows gives rows that were known when the script was planned.
+	StepRows
+)
+
+// Step is a statement that is carried out before the job starts, in script order.
 type Step struct {
+	Kind StepKind
+	Pos  diag.Pos
 	// Catalog is the name of the lake catalog, Warehouse its folder or URL.
 	Catalog, Warehouse string
 	Database           string
 	// Table is empty for CREATE DATABASE.
-	Table  string
+	Table string
+	// Schema is that of a table to create.
 	Schema *spec.TableSchema
+	// IfExists lets a drop find nothing; Cascade drops the tables of a database.
+	IfExists, Cascade bool
+	// NewName is that of a renamed table.
+	NewName string
+	// Changes are those of StepAlter, under the conditions of Alter.
+	Changes []catalog.SchemaChange
+	Alter   catalog.AlterOptions
+	// Partitions are those of StepDropPartitions, as column=value.
+	Partitions []map[string]string
+	Call       *procedure.Call
+	Select     *Query
+	// Columns and Rows are those of StepRows.
+	Columns []string
+	Rows    [][]string
+	// Settings are those at the statement.
+	Settings configs.Values
+}
+
+// Query is a SELECT over Table of a Step.
+type Query struct {
+	// Options are those of the OPTIONS hint and of FOR SYSTEM_TIME AS OF.
+	Options map[string]string
+	// CatalogOptions are those that the catalog was made with.
+	CatalogOptions map[string]string
+	// Input is the columns that Exprs read; Columns those of the result.
+	Input, Columns *columnar.Schema
+	Exprs          []expr.Expr
+	// Filter is nil to keep all rows.
+	Filter expr.Expr
+	// Limit is negative for all rows.
+	Offset, Limit int64
+	// Count gives the number of rows instead of the rows.
+	Count bool
 }
 
 // Result is what a script asks for.

@@ -64,7 +64,7 @@ func run(t *testing.T, cmd, text, warehouse string) string {
 		return fail(err)
 	}
 	if cmd == "apply" {
-		if err := job.Apply(t.Context(), r.Steps); err != nil {
+		if err := job.Apply(t.Context(), r.Steps, nil); err != nil {
 			return fail(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"leat/configs"
+	"leat/internal/columnar"
 	"leat/internal/connect"
 	"leat/internal/diag"
 	"leat/lakehouse/spec"
@@ -28,6 +29,13 @@ type Lake interface {
 	// Location is the folder or URL of a table.
 	Location(database, table string) string
 	Tables(ctx context.Context, database string) ([]string, error)
+	Databases(ctx context.Context) ([]string, error)
+	// Columns gives the columns that a SELECT finds in a table, a system table or a
+	// table at another time; the error says what is missing.
+	Columns(ctx context.Context, database, table string, options map[string]string, zone string) (*columnar.Schema, error)
+	// Partitions gives the paths of the partitions that have files.
+	Partitions(ctx context.Context, database, table string) ([]string, error)
+	HasSnapshots(ctx context.Context, database, table string) (bool, error)
 }
 
 // Env is what planning needs from outside.
@@ -52,6 +60,10 @@ type namespace struct {
 	databases map[string]bool
 	// tables holds temporary tables, and in lake catalogs tables to be created, by "db.table".
 	tables map[string]*table
+	// gone are the tables, and databases as "db.", that the script drops.
+	gone map[string]bool
+	// options are those of CREATE CATALOG.
+	options map[string]string
 }
 
 // table is a table a statement may name.
@@ -62,6 +74,8 @@ type table struct {
 	// computed are the columns that are expressions; columns lists all in order.
 	columns []column
 	lake    bool
+	// schema is the stored definition of a lake table.
+	schema *spec.TableSchema
 }
 
 // column is a column as queries see it: a physical one by index, or an expression.
@@ -83,6 +97,35 @@ type Session struct {
 	noticed  map[string]bool
 	result   *Result
 	builder  *builder
+}
+
+// NewSession starts a session whose statements are planned one by one, each
+// after the one before was carried out.
+func NewSession(ctx context.Context, env Env) (*Session, error) {
+	s := newSession(env)
+	if env.Warehouse != "" {
+		s.openFlagWarehouse(ctx)
+	}
+	s.checkSettings()
+	return s, s.errs.Err()
+}
+
+// Next plans one statement. What was known of lake tables is read again.
+func (s *Session) Next(ctx context.Context, st sqlfront.Statement) (*Result, error) {
+	s.errs, s.notices, s.result = nil, nil, &Result{}
+	s.builder = newBuilder(s)
+	for _, c := range s.catalogs {
+		if c.lake != nil {
+			maps.DeleteFunc(c.tables, func(_ string, t *table) bool { return t == nil || t.lake })
+			c.databases, c.gone = map[string]bool{c.defaultDB: true}, map[string]bool{}
+		}
+	}
+	s.statement(ctx, st)
+	s.finish()
+	if err := s.errs.Err(); err != nil {
+		return nil, err
+	}
+	return s.result, nil
 }
 
 // Build plans a whole script. The error is a diag.List with everything found.
@@ -152,6 +195,20 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 		}
 	case *sqlfront.Explain:
 		s.explain(ctx, v)
+	case *sqlfront.AlterTable:
+		s.alterTable(ctx, v)
+	case *sqlfront.Drop:
+		s.drop(ctx, v)
+	case *sqlfront.CallProcedure:
+		s.callProcedure(v)
+	case *sqlfront.QueryStatement:
+		s.selectStatement(ctx, v.Pos(), v.Query)
+	case *sqlfront.Show:
+		s.show(ctx, v)
+	case *sqlfront.Describe:
+		s.describe(ctx, v)
+	case *sqlfront.SetList:
+		s.listSettings(v)
 	case *sqlfront.Ignored:
 		s.notice(configs.Notice{Pos: v.Pos(), Key: "statement " + v.What, Msg: v.What + " does nothing here: " + v.Reason})
 	case *sqlfront.Unsupported:
@@ -228,6 +285,12 @@ func (s *Session) reset(v *sqlfront.Reset) {
 }
 
 func (s *Session) explain(ctx context.Context, v *sqlfront.Explain) {
+	if q, ok := v.Statement.(*sqlfront.QueryStatement); ok {
+		if step, ok := s.bindSelect(ctx, v.Pos(), q.Query); ok {
+			s.result.Explained = append(s.result.Explained, step.explain())
+		}
+		return
+	}
 	one := newBuilder(s)
 	for _, in := range insertsOf(v.Statement) {
 		one.insert(ctx, in)

@@ -12,6 +12,7 @@ import (
 	"leat/configs"
 	"leat/internal/connect/builtin"
 	"leat/internal/job"
+	"leat/internal/query"
 	"leat/planner"
 	"leat/sqlfront"
 )
@@ -28,6 +29,7 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run SCRIPT",
 		Short: "Run a script of SET, CREATE and INSERT statements",
 		Long: `Run a script of SET, CREATE and INSERT statements: all its INSERTs are one job.
+ALTER, DROP, CALL and SELECT statements are carried out in order before it starts.
 The job runs until stopped and resumes by itself from its last checkpoint when it is
 run again. SCRIPT - reads standard input. ${NAME} in string literals is --var NAME=…
 or the environment variable.`,
@@ -65,17 +67,27 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 			return fmt.Errorf("printing the plan: %w", err)
 		}
 	}
+	out, err := query.NewPrinter(cmd.OutOrStdout(), "table")
+	if err != nil {
+		return err
+	}
 	if result.Plan == nil {
-		return job.Apply(cmd.Context(), result.Steps)
+		return job.Apply(cmd.Context(), result.Steps, quiet{out})
 	}
 	p := newProgress(errOut)
 	j := job.New(job.Spec{
 		Result: result, Script: file, StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
-		Log: log, Listener: p.listener(),
+		Log: log, Listener: p.listener(), Output: quiet{out},
 		Notice: func(text string) { p.print("notice: " + text) },
 	})
 	return runJob(cmd.Context(), j, p)
 }
+
+// quiet prints rows and is silent about statements without.
+type quiet struct{ *query.Printer }
+
+// Done prints nothing: a script's DDL is not worth a line each.
+func (quiet) Done(string) error { return nil }
 
 // runJob runs j; the first signal asks it to end after a last checkpoint.
 func runJob(signals context.Context, j *job.Job, p *progress) error {

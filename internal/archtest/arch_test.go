@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"internal/columnar", "internal/fileio", "configs", "internal/mysqld"},
 	{"sqlfront", "internal/expr", "internal/dataflow", "lakehouse"},
 	{"catalog", "cdc"},
-	{"internal/connect"},
+	{"internal/connect", "internal/procedure"},
 	{"planner", "internal/query"},
 	{"internal/job"},
 	{"internal/console", "internal/demo"},

@@ -8,13 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"leat/catalog"
 	"leat/configs"
 	"leat/internal/connect"
 	"leat/internal/dataflow"
 	"leat/internal/dataflow/checkpoint"
 	"leat/internal/diag"
-	"leat/internal/fileio/open"
 	"leat/planner"
 )
 
@@ -72,7 +70,7 @@ func guardTables(r *planner.Result, last *checkpoint.Entry) error {
 	}
 	var errs diag.List
 	for _, step := range r.Steps {
-		if step.Table == "" {
+		if step.Kind != planner.StepCreate || step.Table == "" {
 			continue
 		}
 		full := step.Catalog + "." + step.Database + "." + step.Table
@@ -85,31 +83,6 @@ func guardTables(r *planner.Result, last *checkpoint.Entry) error {
 		}
 	}
 	return errs.Err()
-}
-
-// Apply carries out the DDL of a script.
-func Apply(ctx context.Context, steps []planner.Step) error {
-	for _, s := range steps {
-		fs, root, err := open.FromURL(s.Warehouse)
-		if err != nil {
-			return err
-		}
-		c := catalog.New(fs, root)
-		if s.Table == "" {
-			if err := c.CreateDatabase(ctx, s.Database, true); err != nil {
-				return lakeError(err, "creating database "+s.Database)
-			}
-			continue
-		}
-		if err := c.CreateDatabase(ctx, s.Database, true); err != nil {
-			return lakeError(err, "creating database "+s.Database)
-		}
-		id := catalog.Identifier{Catalog: s.Catalog, Database: s.Database, Table: s.Table}
-		if err := c.CreateTable(ctx, id, s.Schema, true); err != nil {
-			return lakeError(err, "creating table "+s.Database+"."+s.Table)
-		}
-	}
-	return nil
 }
 
 func lakeError(err error, doing string) error {

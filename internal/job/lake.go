@@ -4,14 +4,20 @@ import (
 	"context"
 
 	"leat/catalog"
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/fileio"
 	"leat/internal/fileio/open"
+	"leat/internal/query"
+	"leat/lakehouse/maintain"
 	"leat/lakehouse/spec"
 	"leat/planner"
 )
 
 // lake is a Paimon catalog as the planner sees it.
 type lake struct {
-	c *catalog.FileSystem
+	fs fileio.FS
+	c  *catalog.FileSystem
 }
 
 // OpenLake opens the catalog of a warehouse; a missing folder is an empty catalog.
@@ -20,7 +26,7 @@ func OpenLake(_ context.Context, warehouse string) (planner.Lake, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lake{c: catalog.New(fs, root)}, nil
+	return &lake{fs: fs, c: catalog.New(fs, root)}, nil
 }
 
 func (l *lake) HasDatabase(ctx context.Context, database string) (bool, error) {
@@ -43,4 +49,31 @@ func (l *lake) Location(database, table string) string {
 
 func (l *lake) Tables(ctx context.Context, database string) ([]string, error) {
 	return l.c.Tables(ctx, database)
+}
+
+func (l *lake) Databases(ctx context.Context) ([]string, error) { return l.c.Databases(ctx) }
+
+func (l *lake) Columns(ctx context.Context, database, table string, options map[string]string, zone string) (*columnar.Schema, error) {
+	w := query.Warehouse{FS: l.fs, Catalog: l.c, Zone: zoneOf(configs.Values{configs.LocalTimeZone.Key: {Text: zone}})}
+	s, err := query.Open(ctx, &w, database, table, options)
+	if err != nil {
+		return nil, err
+	}
+	return s.Schema, nil
+}
+
+func (l *lake) Partitions(ctx context.Context, database, table string) ([]string, error) {
+	all, err := maintain.Partitions(ctx, l.fs, l.Location(database, table))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(all))
+	for i := range all {
+		out[i] = all[i].Path
+	}
+	return out, nil
+}
+
+func (l *lake) HasSnapshots(ctx context.Context, database, table string) (bool, error) {
+	return l.c.HasSnapshots(ctx, catalog.Identifier{Database: database, Table: table})
 }

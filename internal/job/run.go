@@ -34,6 +34,8 @@ type Spec struct {
 	Listener dataflow.Listener
 	// Notice tells the user something that stops nothing.
 	Notice func(text string)
+	// Output takes the rows of the script's queries and procedures; nil drops them.
+	Output Output
 }
 
 // ErrNotStarted marks an error before anything was started (exit code 2).
@@ -214,7 +216,12 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 	if err := checkSources(ctx, &g); err != nil {
 		return g, none, err
 	}
-	if err := Apply(ctx, j.spec.Result.Steps); err != nil {
+	steps := j.spec.Result.Steps
+	if !st.first {
+		// On a restart the other statements of the script were carried out by this very run.
+		steps = creations(steps)
+	}
+	if err := Apply(ctx, steps, j.spec.Output); err != nil {
 		return g, none, err
 	}
 	take := checkpoint.Takeover{Owner: checkpoint.Self(), Attempt: at.UUID, CommitUser: at.CommitUser, Fresh: decision.Action == checkpoint.Fresh, Replace: decision.Replace}

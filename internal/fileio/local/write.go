@@ -205,3 +205,15 @@ func closeSynced(f *os.File) error {
 	}
 	return err
 }
+
+// RenameDir moves a directory in one step. It fails if something but an empty
+// directory stands at the new place.
+func (*FS) RenameDir(ctx context.Context, from, to string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return wrap("renaming", from, err)
+	}
+	return syncDir(filepath.Dir(to))
+}

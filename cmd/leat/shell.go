@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"leat/internal/connect/builtin"
+	"leat/internal/diag"
+	"leat/internal/job"
+	"leat/internal/query"
+	"leat/planner"
+	"leat/sqlfront"
+)
+
+// shellFlags are the flags of `leat shell`.
+type shellFlags struct {
+	statements []string
+	files      []string
+	output     string
+	vars       []string
+}
+
+func (a *app) shellCommand() *cobra.Command {
+	var f shellFlags
+	c := &cobra.Command{
+		Use:   "shell -e STATEMENT | -f FILE",
+		Short: "Run queries, DDL and procedures one by one",
+		Long: `Run statements one by one: SELECT over lake tables (also at an older snapshot, tag or
+branch, and over system tables such as t$snapshots), SHOW, DESCRIBE, EXPLAIN, CREATE,
+ALTER, DROP and CALL sys.…. The first error ends it. INSERTs are jobs: leat run.`,
+		Example: `  leat shell --warehouse /data/lake -e "SHOW TABLES FROM shop"
+  leat shell --warehouse /data/lake --output ndjson -e "SELECT * FROM shop.orders /*+ OPTIONS('scan.snapshot-id'='3') */ LIMIT 10"
+  leat shell --warehouse /data/lake -e "CALL sys.expire_snapshots('shop.orders')"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.shell(cmd, f) },
+	}
+	c.Flags().StringArrayVarP(&f.statements, "execute", "e", nil, "statements to run; may be given again")
+	c.Flags().StringArrayVarP(&f.files, "file", "f", nil, "file with statements to run, - for standard input; may be given again")
+	c.Flags().StringVarP(&f.output, "output", "o", "table", "form of results: "+strings.Join(query.Formats, ", "))
+	c.Flags().StringArrayVar(&f.vars, "var", nil, "NAME=VALUE for ${NAME} in string literals")
+	c.Flags().StringArray("set", nil, "KEY=VALUE, as SET 'KEY' = 'VALUE' first")
+	c.Flags().String("warehouse", "", "open this warehouse as catalog lake and make it current")
+	return c
+}
+
+func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
+	if len(f.statements)+len(f.files) == 0 {
+		return usageError("there is nothing to run", "write leat shell -e 'SHOW DATABASES', or -f FILE")
+	}
+	out, err := query.NewPrinter(cmd.OutOrStdout(), f.output)
+	if err != nil {
+		return err
+	}
+	lookup, err := variables(f.vars)
+	if err != nil {
+		return err
+	}
+	settings, err := a.settings.session(cmd)
+	if err != nil {
+		return err
+	}
+	session, err := planner.NewSession(cmd.Context(), planner.Env{
+		Registry: builtin.All(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: settings, Warehouse: a.settings.v.GetString("warehouse"),
+	})
+	if err != nil {
+		return err
+	}
+	sh := &shell{session: session, out: out, notices: cmd.ErrOrStderr()}
+	for i, text := range f.statements {
+		name := "-e"
+		if len(f.statements) > 1 {
+			name = fmt.Sprintf("-e %d", i+1)
+		}
+		a.texts[name] = text
+		if err := sh.run(cmd.Context(), name, text, lookup); err != nil {
+			return err
+		}
+	}
+	for _, file := range f.files {
+		text, name, err := readScript(cmd.InOrStdin(), file)
+		if err != nil {
+			return err
+		}
+		a.texts[name] = text
+		if err := sh.run(cmd.Context(), name, text, lookup); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shell plans and carries out statements one by one.
+type shell struct {
+	session *planner.Session
+	out     *query.Printer
+	notices io.Writer
+}
+
+func (sh *shell) run(ctx context.Context, name, text string, lookup func(string) (string, bool)) error {
+	script, err := sqlfront.Parse(name, text, lookup)
+	if err != nil {
+		return err
+	}
+	for _, st := range script.Statements {
+		if err := sh.statement(ctx, st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (sh *shell) statement(ctx context.Context, st sqlfront.Statement) error {
+	result, err := sh.session.Next(ctx, st)
+	if err != nil {
+		return err
+	}
+	if result.Plan != nil {
+		return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(), Msg: "INSERT is a job, which the shell does not run", Hint: "put it into a script and `leat run` it"}
+	}
+	for _, n := range result.Notices {
+		printNotice(sh.notices, n)
+	}
+	for _, text := range result.Explained {
+		if err := sh.out.Text(text); err != nil {
+			return err
+		}
+	}
+	return job.Apply(ctx, result.Steps, sh.out)
+}

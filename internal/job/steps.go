@@ -1,0 +1,200 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"leat/catalog"
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/internal/fileio"
+	"leat/internal/fileio/open"
+	"leat/internal/procedure"
+	"leat/internal/query"
+	"leat/lakehouse/maintain"
+	"leat/lakehouse/systable"
+	"leat/planner"
+)
+
+// Output takes the results of statements, one after the other.
+type Output interface {
+	// Begin starts a result of rows, which Batch adds and End finishes.
+	Begin(schema *columnar.Schema) error
+	Batch(b *columnar.Batch) error
+	End() error
+	// Done says that a statement without rows was carried out.
+	Done(text string) error
+}
+
+// noOutput drops results.
+type noOutput struct{}
+
+func (noOutput) Begin(*columnar.Schema) error { return nil }
+func (noOutput) Batch(*columnar.Batch) error  { return nil }
+func (noOutput) End() error                   { return nil }
+func (noOutput) Done(string) error            { return nil }
+
+// creations gives the steps that may be carried out any number of times.
+func creations(steps []planner.Step) []planner.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s planner.Step) bool { return s.Kind != planner.StepCreate })
+}
+
+// Apply carries out the statements of a script that are no INSERT, in order. A
+// nil out drops their results.
+func Apply(ctx context.Context, steps []planner.Step, out Output) error {
+	if out == nil {
+		out = noOutput{}
+	}
+	for i := range steps {
+		a := &application{step: &steps[i], out: out}
+		if err := a.run(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// application is one step under way.
+type application struct {
+	step *planner.Step
+	out  Output
+	fs   fileio.FS
+	c    *catalog.FileSystem
+}
+
+func (a *application) id() catalog.Identifier {
+	return catalog.Identifier{Catalog: a.step.Catalog, Database: a.step.Database, Table: a.step.Table}
+}
+
+func (a *application) run(ctx context.Context) error {
+	s := a.step
+	if s.Kind == planner.StepRows {
+		return a.rows()
+	}
+	fs, root, err := open.FromURL(s.Warehouse)
+	if err != nil {
+		return err
+	}
+	a.fs, a.c = fs, catalog.New(fs, root)
+	switch s.Kind {
+	case planner.StepCreate:
+		return a.create(ctx)
+	case planner.StepCall:
+		return a.call(ctx)
+	case planner.StepSelect:
+		return a.query(ctx)
+	default:
+		if err := placedAt(a.change(ctx), s.Pos); err != nil {
+			return err
+		}
+		return a.out.Done("OK")
+	}
+}
+
+func placedAt(err error, at diag.Pos) error {
+	if err == nil {
+		return nil
+	}
+	var l diag.List
+	l.Add(err)
+	for _, e := range l {
+		if e.Pos.IsZero() {
+			e.Pos = at
+		}
+	}
+	return l
+}
+
+// create makes a database or a table; what is there stays.
+func (a *application) create(ctx context.Context) error {
+	s := a.step
+	if err := a.c.CreateDatabase(ctx, s.Database, true); err != nil {
+		return lakeError(err, "creating database "+s.Database)
+	}
+	if s.Table != "" {
+		if err := a.c.CreateTable(ctx, a.id(), s.Schema, true); err != nil {
+			return lakeError(err, "creating table "+s.Database+"."+s.Table)
+		}
+	}
+	return a.out.Done("OK")
+}
+
+// change carries out ALTER and DROP.
+func (a *application) change(ctx context.Context) error {
+	s := a.step
+	switch s.Kind {
+	case planner.StepAlter:
+		_, err := a.c.AlterTable(ctx, a.id(), s.Changes, s.Alter)
+		return err
+	case planner.StepRenameTable:
+		return a.c.RenameTable(ctx, a.id(), s.NewName)
+	case planner.StepDropTable:
+		return a.c.DropTable(ctx, a.id(), s.IfExists)
+	case planner.StepDropDatabase:
+		return a.c.DropDatabase(ctx, s.Database, s.IfExists, s.Cascade)
+	case planner.StepDropPartitions:
+		specs := make([]maintain.PartitionSpec, len(s.Partitions))
+		for i, p := range s.Partitions {
+			specs[i] = p
+		}
+		_, err := maintain.DropPartitions(ctx, a.fs, a.c.TablePath(a.id()), specs, s.IfExists)
+		return err
+	default:
+		return fmt.Errorf("carrying out a statement: step of unknown kind %d", s.Kind)
+	}
+}
+
+func (a *application) give(schema *columnar.Schema, each func(take func(*columnar.Batch) error) error) error {
+	if err := a.out.Begin(schema); err != nil {
+		return err
+	}
+	if err := each(a.out.Batch); err != nil {
+		return err
+	}
+	return a.out.End()
+}
+
+func (a *application) call(ctx context.Context) error {
+	env := procedure.Env{FS: a.fs, Catalog: a.c, Database: a.step.Database, Zone: zoneOf(a.step.Settings)}
+	b, err := procedure.Run(ctx, a.step.Call, env)
+	if err != nil {
+		return err
+	}
+	defer b.Release()
+	return a.give(b.Schema, func(take func(*columnar.Batch) error) error { return take(b) })
+}
+
+func (a *application) query(ctx context.Context) error {
+	s, q := a.step, a.step.Select
+	w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zoneOf(s.Settings)}
+	src, err := query.Open(ctx, &w, s.Database, s.Table, q.Options)
+	if err != nil {
+		return placedAt(err, s.Pos)
+	}
+	if !slices.Equal(src.Schema.Names(), q.Input.Names()) {
+		return &diag.Error{Domain: diag.External, Code: diag.CodeLakeShape, Pos: s.Pos, Table: src.Name, Retry: true, Msg: "its columns were changed meanwhile", Hint: "run the query again"}
+	}
+	sel := query.Select{
+		Source: src, Columns: q.Columns, Exprs: q.Exprs, Filter: q.Filter, Offset: q.Offset, Limit: q.Limit, Count: q.Count, Env: expr.Env{Zone: w.Zone},
+	}
+	return placedAt(a.give(q.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), s.Pos)
+}
+
+// rows gives what was known when the script was planned.
+func (a *application) rows() error {
+	schema := &columnar.Schema{}
+	for i, n := range a.step.Columns {
+		schema.Fields = append(schema.Fields, columnar.Field{ID: i, Name: n, Type: columnar.StringType()})
+	}
+	sheet := systable.NewSheet(schema)
+	for _, row := range a.step.Rows {
+		for _, cell := range row {
+			sheet.Text(cell)
+		}
+	}
+	b := sheet.Batch()
+	defer b.Release()
+	return a.give(schema, func(take func(*columnar.Batch) error) error { return take(b) })
+}

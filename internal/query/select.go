@@ -1,0 +1,271 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"leat/internal/columnar"
+	"leat/internal/expr"
+)
+
+// Select is a bound query over one source.
+type Select struct {
+	Source *Source
+	// Columns are the result's columns; Exprs compute them over the source's columns.
+	Columns *columnar.Schema
+	Exprs   []expr.Expr
+	// Filter keeps rows for which it is TRUE; nil keeps all.
+	Filter expr.Expr
+	// Offset rows are left out, then at most Limit given; a negative Limit is none.
+	Offset, Limit int64
+	// Count gives the number of rows instead of the rows: one BIGINT column.
+	Count bool
+	Env   expr.Env
+}
+
+// errDone ends a scan that has given enough.
+var errDone = errors.New("enough rows")
+
+// Run gives the rows to each, batch by batch; a batch is released after each returns.
+func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) error {
+	if s.Limit == 0 {
+		return nil
+	}
+	if s.Count {
+		return s.count(ctx, each)
+	}
+	used := s.references()
+	r := &run{s: s, left: s.Limit, skip: s.Offset, each: each}
+	exprs := make([]expr.Expr, len(s.Exprs))
+	for i, e := range s.Exprs {
+		exprs[i] = expr.Remap(e, positions(used, len(s.Source.Schema.Fields)))
+	}
+	var err error
+	if r.project, err = expr.Compile(exprs, s.Env); err != nil {
+		return err
+	}
+	if s.Filter != nil {
+		if r.filter, err = expr.Compile([]expr.Expr{expr.Remap(s.Filter, positions(used, len(s.Source.Schema.Fields)))}, s.Env); err != nil {
+			return err
+		}
+	}
+	if err := s.Source.scan(ctx, used, r.batch); !errors.Is(err, errDone) {
+		return err
+	}
+	return nil
+}
+
+// count gives the one row of COUNT(*).
+func (s *Select) count(ctx context.Context, each func(*columnar.Batch) error) error {
+	var n int64
+	all := *s
+	all.Count, all.Exprs, all.Columns, all.Limit, all.Offset = false, nil, &columnar.Schema{}, -1, 0
+	if err := all.Run(ctx, func(b *columnar.Batch) error { n += int64(b.Rows()); return nil }); err != nil {
+		return err
+	}
+	if s.Offset > 0 {
+		return nil
+	}
+	b := array.NewInt64Builder(memory.DefaultAllocator)
+	defer b.Release()
+	b.Append(n)
+	out := columnar.NewBatch(s.Columns, nil, []arrow.Array{b.NewArray()}, 1)
+	defer out.Release()
+	return each(out)
+}
+
+// references lists the source columns that are read.
+func (s *Select) references() []int {
+	set := map[int]bool{}
+	for _, e := range append(slices.Clone(s.Exprs), s.Filter) {
+		if e == nil {
+			continue
+		}
+		for _, i := range expr.References(e) {
+			set[i] = true
+		}
+	}
+	out := make([]int, 0, len(set))
+	for i := range s.Source.Schema.Fields {
+		if set[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func positions(used []int, n int) []int {
+	at := make([]int, n)
+	for i, c := range used {
+		at[c] = i
+	}
+	return at
+}
+
+// scan gives batches of the columns at used to each.
+func (s *Source) scan(ctx context.Context, used []int, each func(cols []arrow.Array, rows int) error) error {
+	if s.read != nil {
+		b, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		defer b.Release()
+		cols := make([]arrow.Array, len(used))
+		for i, c := range used {
+			cols[i] = b.Cols[c]
+		}
+		return each(cols, b.Rows())
+	}
+	if s.Snapshot == nil {
+		return nil
+	}
+	o := s.opt
+	o.Columns = []string{}
+	for _, c := range used {
+		if !s.rowKind || c > 0 {
+			o.Columns = append(o.Columns, s.Schema.Fields[c].Name)
+		}
+	}
+	if len(o.Columns) == 0 {
+		o.Columns = append(o.Columns, s.narrowest())
+	}
+	if o.At == nil {
+		o.Snapshot = 0
+	}
+	return s.table.Scan(ctx, o, func(b *columnar.Batch) error {
+		cols := slices.Clone(b.Cols)
+		if s.rowKind && slices.Contains(used, 0) {
+			kinds := kindColumn(b)
+			defer kinds.Release()
+			cols = append([]arrow.Array{kinds}, cols...)
+		}
+		return each(cols[:min(len(cols), max(len(used), 1))], b.Rows())
+	})
+}
+
+// narrowest names a column to count rows by: the first of an atomic type.
+func (s *Source) narrowest() string {
+	fields := s.Schema.Fields
+	if s.rowKind {
+		fields = fields[1:]
+	}
+	for _, f := range fields {
+		if !f.Type.IsNested() {
+			return f.Name
+		}
+	}
+	return fields[0].Name
+}
+
+func kindColumn(b *columnar.Batch) arrow.Array {
+	out := array.NewStringBuilder(memory.DefaultAllocator)
+	defer out.Release()
+	for i := range b.Rows() {
+		out.Append(b.Kind(i).String())
+	}
+	return out.NewArray()
+}
+
+// run is one evaluation of a Select.
+type run struct {
+	s               *Select
+	project, filter *expr.Program
+	skip, left      int64
+	each            func(*columnar.Batch) error
+}
+
+func (r *run) batch(cols []arrow.Array, rows int) error {
+	kept, n, err := r.filtered(cols, rows)
+	if err != nil {
+		return err
+	}
+	defer release(kept)
+	from := min(r.skip, int64(n))
+	r.skip -= from
+	to := int64(n)
+	if r.left >= 0 {
+		to = min(to, from+r.left)
+		r.left -= to - from
+	}
+	if to > from {
+		out, err := r.project.Eval(memory.DefaultAllocator, kept, n)
+		if err != nil {
+			return err
+		}
+		if from > 0 || to < int64(n) {
+			for i, a := range out {
+				out[i] = array.NewSlice(a, from, to)
+				a.Release()
+			}
+		}
+		b := columnar.NewBatch(r.s.Columns, nil, out, int(to-from))
+		err = r.each(b)
+		b.Release()
+		if err != nil {
+			return err
+		}
+	}
+	if r.left == 0 {
+		return errDone
+	}
+	return nil
+}
+
+// filtered gives the rows that the filter keeps, as arrays to release.
+func (r *run) filtered(cols []arrow.Array, rows int) ([]arrow.Array, int, error) {
+	if r.filter == nil {
+		for _, c := range cols {
+			c.Retain()
+		}
+		return slices.Clone(cols), rows, nil
+	}
+	sel := make([]bool, rows)
+	if err := r.filter.EvalFilter(cols, rows, sel); err != nil {
+		return nil, 0, err
+	}
+	out := make([]arrow.Array, len(cols))
+	n := 0
+	for _, keep := range sel {
+		if keep {
+			n++
+		}
+	}
+	for i, c := range cols {
+		var parts []arrow.Array
+		for from := 0; from < rows; {
+			if !sel[from] {
+				from++
+				continue
+			}
+			to := from
+			for to < rows && sel[to] {
+				to++
+			}
+			parts = append(parts, array.NewSlice(c, int64(from), int64(to)))
+			from = to
+		}
+		if len(parts) == 0 {
+			parts = append(parts, array.NewSlice(c, 0, 0))
+		}
+		joined, err := array.Concatenate(parts, memory.DefaultAllocator)
+		release(parts)
+		if err != nil {
+			release(out[:i])
+			return nil, 0, fmt.Errorf("filtering rows: %w", err)
+		}
+		out[i] = joined
+	}
+	return out, n, nil
+}
+
+func release(cols []arrow.Array) {
+	for _, c := range cols {
+		c.Release()
+	}
+}

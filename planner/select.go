@@ -1,0 +1,255 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/sqlfront"
+)
+
+func notYet(at diag.Pos, what string) *diag.Error {
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeUnsupported, Pos: at, Msg: what + " does not run in a SELECT of leat yet",
+		Hint: "select columns with WHERE and LIMIT, or run the query on Flink or DuckDB: the table is a Paimon table",
+	}
+}
+
+// zone is table.local-time-zone.
+func (s *Session) zone() *time.Location {
+	text := s.zoneText()
+	if text == "default" {
+		return time.Local
+	}
+	loc, err := configs.ParseZone(text)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+func (s *Session) selectStatement(ctx context.Context, at diag.Pos, q *sqlfront.Query) {
+	if st, ok := s.bindSelect(ctx, at, q); ok {
+		s.add(st)
+	}
+}
+
+// bindSelect binds a query over one lake table.
+func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query) (Step, bool) {
+	sel, err := plainSelect(q)
+	if err != nil {
+		s.fail(err)
+		return Step{}, false
+	}
+	ref, ok := sel.From.(*sqlfront.TableName)
+	if !ok {
+		s.fail(notYet(sel.From.Pos(), "this FROM"))
+		return Step{}, false
+	}
+	c, db, name, ok := s.resolve(ref.Name)
+	if !ok {
+		return Step{}, false
+	}
+	if t := c.tables[db+"."+name]; c.lake == nil || t != nil && !t.lake {
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: ref.Name.At, Msg: fmt.Sprintf("table %s is no lake table: only a job reads it", fullName(c, db, name)), Hint: "INSERT INTO a table, such as one with connector 'print'"})
+		return Step{}, false
+	}
+	st := s.step(StepSelect, at, c, db, name)
+	st.Select = &Query{Options: map[string]string{}, CatalogOptions: c.options, Limit: -1}
+	if !s.travel(ref, st.Select) || !s.input(ctx, c, db, name, ref, st.Select) {
+		return Step{}, false
+	}
+	rel := &relation{alias: ref.Name.Parts[len(ref.Name.Parts)-1].Text}
+	for i, f := range st.Select.Input.Fields {
+		rel.columns = append(rel.columns, relColumn{name: f.Name, expr: expr.NamedColumn(i, f.Name, f.Type)})
+	}
+	rels := renamed([]*relation{rel}, ref.Alias)
+	before := len(s.errs)
+	s.bindItems(sel, rels[0], st.Select)
+	if !s.bindLimits(q, st.Select) || len(s.errs) > before {
+		return Step{}, false
+	}
+	return st, true
+}
+
+// plainSelect gives the SELECT of a query that the native path runs.
+func plainSelect(q *sqlfront.Query) (*sqlfront.Select, error) {
+	switch {
+	case len(q.With) > 0:
+		return nil, notYet(q.With[0].Name.At, "WITH")
+	case len(q.OrderBy) > 0:
+		return nil, notYet(q.OrderBy[0].Expr.Pos(), "ORDER BY")
+	}
+	switch v := q.Body.(type) {
+	case *sqlfront.TableQuery:
+		return &sqlfront.Select{At: v.At, Items: []sqlfront.SelectItem{{Expr: &sqlfront.Star{}}}, From: &sqlfront.TableName{Name: v.Name}}, nil
+	case *sqlfront.Select:
+		switch {
+		case v.From == nil:
+			return nil, notYet(v.At, "SELECT without FROM")
+		case v.Distinct:
+			return nil, notYet(v.At, "DISTINCT")
+		case v.GroupBy != nil:
+			return nil, notYet(v.At, "GROUP BY")
+		case v.Having != nil:
+			return nil, notYet(v.Having.Pos(), "HAVING")
+		}
+		return v, nil
+	default:
+		return nil, notYet(q.Body.Pos(), "this query")
+	}
+}
+
+// travel takes over the options of hints and the time of FOR SYSTEM_TIME AS OF.
+func (s *Session) travel(ref *sqlfront.TableName, q *Query) bool {
+	for _, h := range ref.Hints {
+		if h.Name != "OPTIONS" {
+			s.notice(configs.Notice{Pos: h.At, Key: "hint " + h.Name, Msg: "hint " + h.Name + " has no effect here"})
+			continue
+		}
+		for _, o := range h.Options {
+			q.Options[o.Key] = o.Value
+		}
+	}
+	if ref.AsOf == nil {
+		return true
+	}
+	v, err := s.constant(ref.AsOf)
+	if err == nil && v.Null {
+		err = &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: ref.AsOf.Pos(), Msg: "FOR SYSTEM_TIME AS OF needs a time, this is NULL", Hint: "write TIMESTAMP '2026-01-01 00:00:00'"}
+	}
+	if err != nil {
+		s.fail(err)
+		return false
+	}
+	q.Options["scan.timestamp"] = v.Value
+	return true
+}
+
+// input finds the columns: those of a table that the script changes as the
+// script leaves it, else what the lake says.
+func (s *Session) input(ctx context.Context, c *namespace, db, name string, ref *sqlfront.TableName, q *Query) bool {
+	if t := c.tables[db+"."+name]; t != nil && len(q.Options) == 0 {
+		q.Input = t.def.Schema
+		return true
+	}
+	if c.gone[db+"."+name] || c.gone[db+"."] {
+		s.findTable(ctx, ref.Name)
+		return false
+	}
+	columns, err := c.lake.Columns(ctx, db, name, q.Options, s.zoneText())
+	if err != nil {
+		s.fail(hintPositions(placed(err, ref.Name.At), ref))
+		return false
+	}
+	q.Input = columns
+	return true
+}
+
+// hintPositions moves errors about an option to its place in the hint.
+func hintPositions(err error, ref *sqlfront.TableName) error {
+	var l diag.List
+	l.Add(err)
+	for _, e := range l {
+		for _, h := range ref.Hints {
+			if o, ok := h.Options.Get(e.Option); ok && e.Option != "" {
+				e.Pos = o.ValuePos
+				if e.Code == diag.CodeUnknownOption {
+					e.Pos = o.KeyPos
+				}
+			}
+		}
+	}
+	return l.Err()
+}
+
+func (s *Session) bindItems(sel *sqlfront.Select, in *relation, q *Query) {
+	if isCountStar(sel) {
+		q.Count = true
+		q.Columns = &columnar.Schema{Fields: []columnar.Field{{Name: itemName(sel.Items[0], 0), Type: columnar.Of(columnar.BigInt).NotNull()}}}
+	} else {
+		out := s.builder.selectFrom(&sqlfront.Select{At: sel.At, Items: sel.Items}, in)
+		q.Columns = &columnar.Schema{}
+		for i, col := range out.columns {
+			if col.expr.Type().Kind == columnar.Invalid {
+				s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: col.at, Msg: "NULL has no type here", Hint: "write CAST(NULL AS type)"})
+				continue
+			}
+			q.Columns.Fields = append(q.Columns.Fields, columnar.Field{ID: i, Name: col.name, Type: col.expr.Type()})
+			q.Exprs = append(q.Exprs, col.expr)
+		}
+	}
+	if sel.Where != nil {
+		out := &relation{}
+		s.builder.where(sel.Where, &scope{rel: in}, out)
+		q.Filter = out.filter
+	}
+}
+
+// isCountStar recognises SELECT COUNT(*).
+func isCountStar(sel *sqlfront.Select) bool {
+	if len(sel.Items) != 1 {
+		return false
+	}
+	call, ok := sel.Items[0].Expr.(*sqlfront.Call)
+	if !ok || call.Over != nil || call.Filter != nil || call.Distinct || !strings.EqualFold(call.Name.String(), "COUNT") && call.Func != "COUNT" {
+		return false
+	}
+	if len(call.Args) != 1 {
+		return false
+	}
+	_, star := call.Args[0].(*sqlfront.Star)
+	return star
+}
+
+func (s *Session) bindLimits(q *sqlfront.Query, out *Query) bool {
+	for _, l := range []struct {
+		e  sqlfront.Expr
+		to *int64
+	}{{q.Limit, &out.Limit}, {q.Offset, &out.Offset}} {
+		if l.e == nil {
+			continue
+		}
+		v, err := s.constant(l.e)
+		n, parseErr := strconv.ParseInt(v.Value, 10, 64)
+		if err != nil || parseErr != nil || n < 0 {
+			s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: l.e.Pos(), Msg: "this is no number of rows", Hint: "write a number"})
+			return false
+		}
+		*l.to = n
+	}
+	return true
+}
+
+// explain gives the plan of a SELECT as text.
+func (st *Step) explain() string {
+	q := st.Select
+	var b strings.Builder
+	fmt.Fprintf(&b, "== Physical Plan ==\nScan %s.%s.%s [%s]\n", st.Catalog, st.Database, st.Table, strings.Join(q.Input.Names(), ", "))
+	for _, k := range slices.Sorted(maps.Keys(q.Options)) {
+		fmt.Fprintf(&b, "  '%s' = '%s'\n", k, q.Options[k])
+	}
+	if q.Filter != nil {
+		fmt.Fprintf(&b, "  where %s\n", expr.String(q.Filter))
+	}
+	if q.Count {
+		b.WriteString("Count rows\n")
+	} else {
+		b.WriteString("Calc\n")
+		for i, e := range q.Exprs {
+			fmt.Fprintf(&b, "  %s = %s\n", q.Columns.Fields[i].Name, expr.String(e))
+		}
+	}
+	if q.Limit >= 0 || q.Offset > 0 {
+		fmt.Fprintf(&b, "Limit %d, offset %d\n", q.Limit, q.Offset)
+	}
+	return b.String()
+}
