@@ -29,5 +29,5 @@
 //     transaction that were applied before are passed over by counting events.
 //
 // Start with reader.go, then stream.go (the loop), sequencer.go, snapshot.go,
-// dump.go. checks.go holds the start-up checks, follow.go what happens on DDL.
+// dump.go and event.go. checks.go holds the start-up checks, follow.go what happens on DDL.
 package cdc

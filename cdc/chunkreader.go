@@ -1,0 +1,216 @@
+package cdc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/columnar"
+)
+
+// chunkReader is one session that reads chunks.
+type chunkReader struct {
+	sn   *snapshot
+	conn *conn
+	uuid string
+	// locks is a second session for the marks of a server without GTIDs.
+	locks *conn
+	// failures counts the chunks in a row that broke.
+	failures int
+}
+
+func (r *chunkReader) close() {
+	r.conn.close()
+	r.locks.close()
+	r.conn, r.locks = nil, nil
+}
+
+func (r *chunkReader) run(ctx context.Context) error {
+	for {
+		c, err := r.step(ctx)
+		switch {
+		case err == nil && c == nil:
+			return nil
+		case err != nil && !r.mayRetry(err):
+			return err
+		case err != nil:
+			r.close()
+			if c != nil {
+				err = r.deliver(ctx, delivery{chunk: c, err: err})
+			} else {
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
+			select {
+			case <-time.After(backoff(r.failures)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		default:
+			r.failures = 0
+		}
+	}
+}
+
+func (r *chunkReader) deliver(ctx context.Context, d delivery) error {
+	select {
+	case r.sn.read <- d:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// step reads one chunk. A chunk that comes with an error was taken and has to go back.
+func (r *chunkReader) step(ctx context.Context) (*chunk, error) {
+	if r.conn == nil {
+		if err := r.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	c, err := r.sn.next(r.conn)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	if c.tries > 0 {
+		select {
+		case <-time.After(min(time.Duration(c.tries)*20*time.Millisecond, 2*time.Second)):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	req := markRequest{chunk: c, answer: make(chan *GTIDSet, 1)}
+	var passed *GTIDSet
+	select {
+	case r.sn.marks <- req:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case passed = <-req.answer:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return c, r.readChunk(ctx, c, passed)
+}
+
+// open starts the session: rows come as the plan expects them.
+func (r *chunkReader) open(ctx context.Context) error {
+	n, err := r.sn.cfg.connect(ctx)
+	if err != nil {
+		return err
+	}
+	r.conn = n
+	set := append(mysqlrow.SessionStatements(),
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+		"SET SESSION net_write_timeout = 3600, wait_timeout = 28800")
+	for _, sql := range set {
+		if err := n.exec(sql); err != nil {
+			return err
+		}
+	}
+	r.uuid, err = n.value("SELECT @@GLOBAL.server_uuid")
+	return err
+}
+
+func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) error {
+	mark := r.markExact
+	if passed != nil {
+		mark = r.markGTID
+	}
+	if err := mark(ctx, c, passed); err != nil {
+		return err
+	}
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.table.where(c.plan, c.keys))
+	b := mysqlrow.NewBuilder(c.plan, batchRows)
+	d := delivery{chunk: c}
+	err := r.conn.rows(sql, func(packet []byte) error {
+		if err := b.AppendText(columnar.Insert, packet); err != nil {
+			return err
+		}
+		if b.Len() < batchRows {
+			return nil
+		}
+		r.keep(&d, b)
+		b = mysqlrow.NewBuilder(c.plan, batchRows)
+		if !c.whole {
+			return nil
+		}
+		err := r.deliver(ctx, d)
+		d = delivery{chunk: c}
+		r.sn.room()
+		return err
+	})
+	if err != nil {
+		r.sn.hold(-d.bytes)
+		return err
+	}
+	if b.Len() > 0 {
+		r.keep(&d, b)
+	}
+	if err := r.conn.exec("COMMIT"); err != nil {
+		r.sn.hold(-d.bytes)
+		return err
+	}
+	d.end = true
+	return r.deliver(ctx, d)
+}
+
+func (r *chunkReader) keep(d *delivery, b *mysqlrow.Builder) {
+	n := b.Bytes()
+	d.rows = append(d.rows, b)
+	d.count += int64(b.Len())
+	d.bytes += n
+	r.sn.hold(n)
+}
+
+// markGTID takes the marks in the order that makes them safe: low holds all that
+// the stream has passed and the view holds all of low; high is beyond the view.
+func (r *chunkReader) markGTID(ctx context.Context, c *chunk, passed *GTIDSet) (err error) {
+	if c.low, err = r.conn.awaitGTIDs(ctx, passed); err != nil {
+		return err
+	}
+	if err := r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT"); err != nil {
+		return err
+	}
+	c.high, err = r.conn.endOfLog(r.sn.server)
+	c.high.uuid = r.uuid
+	return err
+}
+
+// markExact takes one mark while nobody can commit to the table.
+func (r *chunkReader) markExact(ctx context.Context, c *chunk, _ *GTIDSet) (err error) {
+	if r.locks == nil {
+		if r.locks, err = r.sn.cfg.connect(ctx); err != nil {
+			return err
+		}
+		if err := r.locks.exec("SET SESSION lock_wait_timeout = 30"); err != nil {
+			return err
+		}
+	}
+	if err := r.locks.exec("LOCK TABLES " + c.table.sqlName() + " READ"); err != nil {
+		return err
+	}
+	c.high, err = r.locks.endOfLog(r.sn.server)
+	c.high.uuid = r.uuid
+	if err == nil {
+		err = r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+	}
+	if unlock := r.locks.exec("UNLOCK TABLES"); err == nil {
+		err = unlock
+	}
+	return err
+}
+
+// mayRetry reports whether the chunk may be read again after err, and counts.
+func (r *chunkReader) mayRetry(err error) bool {
+	if !transient(err) {
+		return false
+	}
+	r.failures++
+	return r.failures <= max(r.sn.cfg.MaxRetries, 1)
+}

@@ -1,0 +1,266 @@
+package cdc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/go-mysql-org/go-mysql/replication"
+	"github.com/google/uuid"
+)
+
+// header is the fixed front of a binlog event.
+type header struct {
+	seconds uint32
+	kind    replication.EventType
+	size    uint32
+	end     uint32
+	flags   uint16
+}
+
+func readHeader(b []byte) (header, error) {
+	if len(b) < replication.EventHeaderSize {
+		return header{}, fmt.Errorf("reading a binlog event: %d bytes are too few", len(b))
+	}
+	return header{
+		seconds: binary.LittleEndian.Uint32(b), kind: replication.EventType(b[4]),
+		size: binary.LittleEndian.Uint32(b[9:]), end: binary.LittleEndian.Uint32(b[13:]), flags: binary.LittleEndian.Uint16(b[17:]),
+	}, nil
+}
+
+// event takes one event of the log, checksum included.
+func (d *dumper) event(ctx context.Context, raw []byte) error {
+	h, err := readHeader(raw)
+	if err != nil {
+		return err
+	}
+	body := raw[replication.EventHeaderSize:]
+	if h.kind == replication.FORMAT_DESCRIPTION_EVENT {
+		return d.format(h, raw)
+	}
+	if d.checksum {
+		n := len(body) - replication.BinlogChecksumLength
+		if n < 0 {
+			return fmt.Errorf("reading the binlog at %s:%d: event without checksum", d.file, d.offset)
+		}
+		if crc32.ChecksumIEEE(raw[:replication.EventHeaderSize+n]) != binary.LittleEndian.Uint32(body[n:]) {
+			return fmt.Errorf("reading the binlog at %s:%d: %w: wrong checksum", d.file, d.offset, errLost)
+		}
+		// The library's parser runs without checksums, as inside compressed transactions.
+		raw, body = raw[:len(raw)-replication.BinlogChecksumLength], body[:n]
+		binary.LittleEndian.PutUint32(raw[9:], uint32(len(raw)))
+	}
+	const artificial = 0x20
+	if h.end != 0 && h.flags&artificial == 0 && h.kind != replication.HEARTBEAT_EVENT {
+		d.advance(h.end)
+	}
+	return d.dispatch(ctx, h, raw, body)
+}
+
+// advance takes over the end of an event. The log has 32 bits for it, so that
+// files beyond 4 GiB wrap.
+func (d *dumper) advance(end uint32) {
+	next := d.offset&^0xFFFFFFFF | uint64(end)
+	if next < d.offset && d.offset-next > 1<<31 {
+		next += 1 << 32
+	}
+	d.offset = next
+}
+
+// format reads the event that opens a file. The parser is told that events have
+// no checksum, because they lose it before they get there.
+func (d *dumper) format(h header, raw []byte) error {
+	e, err := d.parse(raw)
+	if err != nil {
+		return err
+	}
+	f, ok := e.Event.(*replication.FormatDescriptionEvent)
+	if !ok {
+		return fmt.Errorf("reading the binlog at %s:%d: unexpected %T", d.file, d.offset, e.Event)
+	}
+	d.checksum = f.ChecksumAlgorithm == replication.BINLOG_CHECKSUM_ALG_CRC32
+	f.ChecksumAlgorithm = replication.BINLOG_CHECKSUM_ALG_OFF
+	d.fileTime = int64(h.seconds)
+	clear(d.maps)
+	if h.end != 0 {
+		d.advance(h.end)
+	}
+	return nil
+}
+
+// parse lets the library read an event.
+func (d *dumper) parse(raw []byte) (*replication.BinlogEvent, error) {
+	e, err := d.parser.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading the binlog at %s:%d: %w", d.file, d.offset, err)
+	}
+	return e, nil
+}
+
+// dispatch takes one event without its checksum, from the log or from inside a
+// compressed transaction.
+func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error {
+	switch h.kind {
+	case replication.TABLE_MAP_EVENT:
+		return d.tableMap(raw, body)
+	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2:
+		return d.rows(ctx, h.kind, body)
+	case replication.PARTIAL_UPDATE_ROWS_EVENT, replication.WRITE_ROWS_EVENTv1, replication.UPDATE_ROWS_EVENTv1, replication.DELETE_ROWS_EVENTv1:
+		return d.foreignRows(h.kind, body)
+	case replication.GTID_EVENT, replication.ANONYMOUS_GTID_EVENT:
+		return d.begin(h, body)
+	case replication.XID_EVENT:
+		return d.commit(ctx, h)
+	case replication.QUERY_EVENT:
+		return d.query(ctx, h, body)
+	case replication.TRANSACTION_PAYLOAD_EVENT:
+		return d.payload(ctx, body)
+	case replication.ROTATE_EVENT:
+		if len(body) < 8 {
+			return errors.New("reading the binlog: short rotate event")
+		}
+		d.file, d.offset = string(body[8:]), binary.LittleEndian.Uint64(body)
+		clear(d.maps)
+		return nil
+	case replication.HEARTBEAT_EVENT:
+		return d.beat(ctx, h, body)
+	case replication.GTID_TAGGED_LOG_EVENT:
+		return d.taggedBegin(raw)
+	case replication.XA_PREPARE_LOG_EVENT:
+		return d.commit(ctx, h)
+	case replication.PREVIOUS_GTIDS_EVENT:
+		return d.idle(ctx)
+	default:
+		return nil
+	}
+}
+
+// idle tells the position where no transaction is open.
+func (d *dumper) idle(ctx context.Context) error {
+	if d.open {
+		return nil
+	}
+	return d.queue.put(ctx, event{kind: evAdvance, millis: d.fileTime * 1000, file: d.file, offset: d.offset})
+}
+
+// beat reads a heartbeat: the server has sent everything up to its position.
+func (d *dumper) beat(ctx context.Context, h header, body []byte) error {
+	if d.open {
+		return nil
+	}
+	if name := string(body); name != "" && name == d.file {
+		d.advance(h.end)
+	}
+	return d.idle(ctx)
+}
+
+// begin reads a GTID event, which opens every transaction.
+func (d *dumper) begin(h header, body []byte) error {
+	const sidAt, gnoAt, clockAt, timeAt = 1, 17, 25, 42
+	if len(body) < clockAt {
+		return errors.New("reading the binlog: short GTID event")
+	}
+	d.id = gtid{}
+	if h.kind == replication.GTID_EVENT {
+		d.id = gtid{sid: uuid.UUID(body[sidAt:gnoAt]), gno: int64(binary.LittleEndian.Uint64(body[gnoAt:]))}
+	}
+	d.millis = int64(h.seconds) * 1000
+	if len(body) >= timeAt+7 && body[clockAt] == replication.LogicalTimestampTypeCode {
+		var micros uint64
+		for i := 6; i >= 0; i-- {
+			micros = micros<<8 | uint64(body[timeAt+i])
+		}
+		d.millis = int64(micros&^(1<<55)) / 1000
+	}
+	d.open, d.begun, d.xa = true, false, false
+	return nil
+}
+
+func (d *dumper) taggedBegin(raw []byte) error {
+	e, err := d.parse(raw)
+	if err != nil {
+		return err
+	}
+	g, ok := e.Event.(*replication.GtidTaggedLogEvent)
+	if !ok {
+		return fmt.Errorf("reading the binlog at %s:%d: unexpected %T", d.file, d.offset, e.Event)
+	}
+	d.id = gtid{sid: uuid.UUID(g.SID), tag: g.Tag, gno: g.GNO}
+	d.millis = int64(g.ImmediateCommitTimestamp / 1000)
+	if d.millis == 0 {
+		d.millis = int64(e.Header.Timestamp) * 1000
+	}
+	d.open, d.begun, d.xa = true, false, false
+	return nil
+}
+
+// commit ends the transaction.
+func (d *dumper) commit(ctx context.Context, h header) error {
+	if !d.open && d.millis == 0 {
+		d.millis = int64(h.seconds) * 1000
+	}
+	d.open, d.begun = false, false
+	return d.queue.put(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset})
+}
+
+// query reads a QUERY event: BEGIN, COMMIT, DDL, or DML written as a statement.
+func (d *dumper) query(ctx context.Context, h header, body []byte) error {
+	const fixed = 13
+	if len(body) < fixed {
+		return errors.New("reading the binlog: short query event")
+	}
+	schemaLen, varsLen := int(body[8]), int(binary.LittleEndian.Uint16(body[11:]))
+	at := fixed + varsLen
+	if len(body) < at+schemaLen+1 {
+		return errors.New("reading the binlog: short query event")
+	}
+	text := body[at+schemaLen+1:]
+	switch string(text) {
+	case "BEGIN":
+		d.open = true
+		return nil
+	case "COMMIT":
+		return d.commit(ctx, h)
+	}
+	e := event{
+		kind: evStatement, id: d.id, millis: d.millis, file: d.file, offset: d.offset,
+		text: string(text), schema: string(body[at : at+schemaLen]),
+	}
+	switch verb := firstWord(e.text); verb {
+	case "SAVEPOINT", "RELEASE":
+		return nil
+	case "ROLLBACK":
+		if strings.Contains(strings.ToUpper(e.text), " TO ") {
+			return nil
+		}
+		return d.commit(ctx, h)
+	case "XA":
+		return d.xaStatement(ctx, h, e)
+	case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "SET", "DO", "SELECT":
+		// Within a transaction; the edge is its end.
+		return d.queue.put(ctx, e)
+	default:
+		d.open, d.begun = false, false
+		if err := d.queue.put(ctx, e); err != nil {
+			return err
+		}
+		return d.commit(ctx, h)
+	}
+}
+
+// xaStatement follows XA transactions: their rows stand under XA START, and
+// XA COMMIT or XA ROLLBACK come later as transactions of their own.
+func (d *dumper) xaStatement(ctx context.Context, h header, e event) error {
+	switch rest := strings.ToUpper(strings.TrimSpace(e.text)); {
+	case strings.HasPrefix(rest, "XA START"), strings.HasPrefix(rest, "XA BEGIN"):
+		d.open, d.xa = true, true
+		return nil
+	case strings.HasPrefix(rest, "XA END"):
+		return nil
+	default:
+		return d.commit(ctx, h)
+	}
+}

@@ -1,0 +1,202 @@
+package cdc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+	"github.com/go-mysql-org/go-mysql/replication"
+	"github.com/klauspost/compress/zstd"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/diag"
+)
+
+// payload unpacks a compressed transaction.
+func (d *dumper) payload(ctx context.Context, body []byte) error {
+	data, kind, err := payloadFields(body)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case replication.ZSTD:
+		if d.zstd == nil {
+			if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)); err != nil {
+				return fmt.Errorf("unpacking a compressed transaction: %w", err)
+			}
+		}
+		if data, err = d.zstd.DecodeAll(data, nil); err != nil {
+			return fmt.Errorf("unpacking a compressed transaction at %s:%d: %w", d.file, d.offset, err)
+		}
+	case replication.NONE:
+	default:
+		return fmt.Errorf("unpacking a compressed transaction at %s:%d: unknown compression %d", d.file, d.offset, kind)
+	}
+	clear(d.maps)
+	for len(data) > 0 {
+		h, err := readHeader(data)
+		if err != nil {
+			return err
+		}
+		if int(h.size) < replication.EventHeaderSize || int(h.size) > len(data) {
+			return fmt.Errorf("unpacking a compressed transaction at %s:%d: event of %d bytes", d.file, d.offset, h.size)
+		}
+		raw := data[:h.size]
+		data = data[h.size:]
+		if err := d.dispatch(ctx, h, raw, raw[replication.EventHeaderSize:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// payloadFields reads the head of a TRANSACTION_PAYLOAD event.
+func payloadFields(body []byte) (data []byte, compression uint64, err error) {
+	short := errors.New("unpacking a compressed transaction: its head is cut")
+	for {
+		kind, _, n := mysql.LengthEncodedInt(body)
+		if n == 0 || n > len(body) {
+			return nil, 0, short
+		}
+		body = body[n:]
+		if kind == replication.OTW_PAYLOAD_HEADER_END_MARK {
+			return body, compression, nil
+		}
+		if len(body) == 0 {
+			return nil, 0, short
+		}
+		size, _, n := mysql.LengthEncodedInt(body)
+		if n == 0 || uint64(n)+size > uint64(len(body)) {
+			return nil, 0, short
+		}
+		if kind == replication.OTW_PAYLOAD_COMPRESSION_TYPE_FIELD {
+			compression, _, _ = mysql.LengthEncodedInt(body[n:])
+		}
+		body = body[uint64(n)+size:]
+	}
+}
+
+// tableMap reads a TABLE_MAP event, or knows it already.
+func (d *dumper) tableMap(raw, body []byte) error {
+	if len(body) < 8 {
+		return errors.New("reading the binlog: short table map")
+	}
+	id := tableID(body)
+	if m := d.maps[id]; m != nil && string(m.raw) == string(body) {
+		return nil
+	}
+	e, err := d.parse(raw)
+	if err != nil {
+		return err
+	}
+	t, ok := e.Event.(*replication.TableMapEvent)
+	if !ok {
+		return fmt.Errorf("reading the binlog at %s:%d: unexpected %T", d.file, d.offset, e.Event)
+	}
+	m := &tableMap{raw: append([]byte(nil), body...), schema: string(t.Schema), name: string(t.Table), columns: mysqlrow.TableMapOf(t)}
+	for _, tr := range d.tables[tableKey(m.schema, m.name)] {
+		m.bound = append(m.bound, &binding{table: tr})
+	}
+	d.maps[id] = m
+	return nil
+}
+
+func tableID(body []byte) uint64 {
+	return uint64(binary.LittleEndian.Uint32(body)) | uint64(binary.LittleEndian.Uint16(body[4:]))<<32
+}
+
+// tableKey is the map key of a table.
+func tableKey(schema, name string) string { return schema + "\x00" + name }
+
+// rows takes a rows event of version 2, the only one since MySQL 5.6.
+func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []byte) error {
+	if len(body) < 10 {
+		return errors.New("reading the binlog: short rows event")
+	}
+	m := d.maps[tableID(body)]
+	if m == nil {
+		return fmt.Errorf("reading the binlog at %s:%d: rows of table id %d without a table map", d.file, d.offset, tableID(body))
+	}
+	if len(m.bound) == 0 {
+		return nil
+	}
+	r := mysqlrow.Rows{TableID: tableID(body)}
+	extra := int(binary.LittleEndian.Uint16(body[8:]))
+	at := 8 + extra
+	if extra < 2 || len(body) <= at {
+		return errors.New("reading the binlog: short rows event")
+	}
+	columns, _, n := mysql.LengthEncodedInt(body[at:])
+	at += n
+	bits := (int(columns) + 7) / 8
+	switch kind {
+	case replication.UPDATE_ROWS_EVENTv2:
+		r.Op = mysqlrow.OpUpdate
+	case replication.DELETE_ROWS_EVENTv2:
+		r.Op = mysqlrow.OpDelete
+	default:
+		r.Op = mysqlrow.OpInsert
+	}
+	need := bits
+	if r.Op == mysqlrow.OpUpdate {
+		need *= 2
+	}
+	if columns > 4096 || len(body) < at+need {
+		return errors.New("reading the binlog: short rows event")
+	}
+	r.Columns, r.Present = int(columns), body[at:at+bits]
+	if r.Op == mysqlrow.OpUpdate {
+		r.PresentAfter = body[at+bits : at+2*bits]
+	}
+	r.Data = body[at+need:]
+	if d.xa {
+		return xaError(m)
+	}
+	if !d.begun {
+		d.begun = true
+		if err := d.queue.put(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.offset}); err != nil {
+			return err
+		}
+	}
+	return d.queue.put(ctx, event{kind: evRows, table: m, rows: r})
+}
+
+// foreignRows refuses forms of rows events that leat does not read, on tables of ours.
+func (d *dumper) foreignRows(kind replication.EventType, body []byte) error {
+	if len(body) < 8 {
+		return errors.New("reading the binlog: short rows event")
+	}
+	m := d.maps[tableID(body)]
+	if m == nil || len(m.bound) == 0 {
+		return nil
+	}
+	if kind == replication.PARTIAL_UPDATE_ROWS_EVENT {
+		return &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceBinlog, Table: m.schema + "." + m.name,
+			Msg:  "the binlog carries parts of JSON values instead of whole rows",
+			Hint: "SET GLOBAL binlog_row_value_options = '', and in sessions that set it, then start the job again with --fresh --replace",
+		}
+	}
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceVersion, Table: m.schema + "." + m.name,
+		Msg:  "the binlog holds rows events of an old version",
+		Hint: "SET GLOBAL log_bin_use_v1_row_events = OFF at the server, then start the job again with --fresh --replace",
+	}
+}
+
+func xaError(m *tableMap) error {
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceChanged, Table: m.schema + "." + m.name,
+		Msg:  "an XA transaction writes the table, which leat does not follow yet",
+		Hint: "write the table with ordinary transactions, then start the job again with --fresh --replace",
+	}
+}
+
+// firstWord gives the first word of a statement in upper case, comments skipped.
+func firstWord(text string) string {
+	w, _ := nextWord(text)
+	return strings.ToUpper(w)
+}
