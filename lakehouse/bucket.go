@@ -63,7 +63,7 @@ func (w *Writer) openTrees(f *frozen) error {
 	defer w.mu.Unlock()
 	for id, b := range missing {
 		if w.layout.Append {
-			b.tree = mergetree.NewAppendTree(live[id], w.t.pickAppend)
+			b.tree = mergetree.NewAppendTree(live[id], func(live []spec.DataFileMeta) []spec.DataFileMeta { return w.t.pickAppend(live, false) })
 			continue
 		}
 		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction, w.t.Options.Engine)

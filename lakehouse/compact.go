@@ -18,15 +18,46 @@ import (
 // the strategies of background compaction decide. Buckets that a writer is
 // compacting too end as a conflict of one of the two commits.
 func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec.CommitMessage, error) {
+	if cfg.Pool == nil {
+		cfg.Pool = NewWorkPool(1)
+	}
+	tasks, err := t.compactTasks(ctx, cfg, full)
+	if err != nil {
+		return nil, err
+	}
+	return runTasks(ctx, cfg.Pool, tasks)
+}
+
+// compactTask compacts one bucket.
+type compactTask func(ctx context.Context) (spec.CommitMessage, error)
+
+// runTasks runs tasks by the compactors of pool and gives their messages.
+func runTasks(ctx context.Context, pool *WorkPool, tasks []compactTask) ([]spec.CommitMessage, error) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(cap(pool.compact))
+	msgs := make([]spec.CommitMessage, len(tasks))
+	for i, task := range tasks {
+		g.Go(func() error {
+			return run(ctx, pool.compact, func() (err error) {
+				msgs[i], err = task(ctx)
+				return err
+			})
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return nonEmpty(msgs), nil
+}
+
+// compactTasks gives what is due in the latest snapshot, bucket by bucket.
+func (t *Table) compactTasks(ctx context.Context, cfg WriteConfig, full bool) ([]compactTask, error) {
 	if err := t.checkWritable(); err != nil {
 		return nil, err
 	}
 	layout, err := t.layout()
 	if err != nil {
 		return nil, err
-	}
-	if cfg.Pool == nil {
-		cfg.Pool = NewWorkPool(1)
 	}
 	s, err := t.LatestSnapshot(ctx)
 	if err != nil || s == nil {
@@ -39,30 +70,31 @@ func (t *Table) Compact(ctx context.Context, cfg WriteConfig, full bool) ([]spec
 	if cfg.Partition != nil {
 		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !cfg.Partition(e.Partition) })
 	}
-	if layout.Append {
-		return t.compactAppend(ctx, cfg, layout, entries)
-	}
+	var tasks []compactTask
 	j := compactJob{t: t, cfg: cfg, layout: layout, order: mergetree.NewKeyOrder(layout.KeyTypes())}
-	var g errgroup.Group
-	buckets := byBucket(entries)
-	msgs := make([]spec.CommitMessage, len(buckets))
-	for i, b := range buckets {
+	for _, b := range byBucket(entries) {
+		if layout.Append {
+			if files := t.pickAppend(filesOf(b), full); files != nil {
+				tasks = append(tasks, func(ctx context.Context) (spec.CommitMessage, error) { return j.join(ctx, &b[0], files) })
+			}
+			continue
+		}
 		if unit, others, ok := j.pick(b, full); ok {
-			g.Go(func() error {
-				return run(ctx, cfg.Pool.compact, func() (err error) {
-					msgs[i], err = j.do(ctx, &b[0], unit, others)
-					return err
-				})
-			})
+			tasks = append(tasks, func(ctx context.Context) (spec.CommitMessage, error) { return j.do(ctx, &b[0], unit, others) })
 		}
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return nonEmpty(msgs), nil
+	return tasks, nil
 }
 
-// compactJob compacts the buckets of a primary-key table.
+func filesOf(entries []spec.ManifestEntry) []spec.DataFileMeta {
+	files := make([]spec.DataFileMeta, len(entries))
+	for i := range entries {
+		files[i] = entries[i].File
+	}
+	return files
+}
+
+// compactJob compacts the buckets of a table.
 type compactJob struct {
 	t      *Table
 	cfg    WriteConfig
@@ -71,11 +103,7 @@ type compactJob struct {
 }
 
 func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (unit mergetree.Unit, others []spec.DataFileMeta, ok bool) {
-	files := make([]spec.DataFileMeta, len(bucket))
-	for i := range bucket {
-		files[i] = bucket[i].File
-	}
-	tree := mergetree.NewTree(files, j.order, j.t.Options.Compaction, j.t.Options.Engine)
+	tree := mergetree.NewTree(filesOf(bucket), j.order, j.t.Options.Compaction, j.t.Options.Engine)
 	if full || j.t.Options.Lookup {
 		return tree.NextLift(time.Now(), full)
 	}
@@ -140,36 +168,30 @@ func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, cfg WriteConfi
 	}, nil
 }
 
-// pickAppend picks files of an append table to join: those of fixed buckets keep their order.
-func (t *Table) pickAppend(live []spec.DataFileMeta) []spec.DataFileMeta {
-	if t.mode() == fixedBuckets {
-		return mergetree.PickAdjacent(live, t.Options.TargetFileSize, t.Options.CompactMinFiles)
+// pickAppend picks files of an append table to join: those of fixed buckets keep
+// their order. full joins however few there are.
+func (t *Table) pickAppend(live []spec.DataFileMeta, full bool) []spec.DataFileMeta {
+	least := t.Options.CompactMinFiles
+	if full {
+		least = 2
 	}
-	return mergetree.PickAppend(live, t.Options.TargetFileSize, t.Options.CompactMinFiles)
+	if t.mode() == fixedBuckets {
+		return mergetree.PickAdjacent(live, t.Options.TargetFileSize, least)
+	}
+	return mergetree.PickAppend(live, t.Options.TargetFileSize, least)
 }
 
-// compactAppend joins small files of each bucket of an append table.
-func (t *Table) compactAppend(ctx context.Context, cfg WriteConfig, layout *mergetree.Layout, entries []spec.ManifestEntry) ([]spec.CommitMessage, error) {
-	var msgs []spec.CommitMessage
-	for _, b := range byBucket(entries) {
-		files := make([]spec.DataFileMeta, len(b))
-		for i := range b {
-			files[i] = b[i].File
-		}
-		small := t.pickAppend(files)
-		if small == nil {
-			continue
-		}
-		e := &b[0]
-		out, err := t.dataFiles(e.Partition, e.Bucket, cfg)
-		if err != nil {
-			return nil, err
-		}
-		c, err := mergetree.CompactAppend(ctx, layout, small, out, t.opener(e.Partition, e.Bucket, layout.Columns.Fields, false))
-		if err != nil {
-			return nil, fmt.Errorf("compacting table %s: %w", t.Path, err)
-		}
-		msgs = append(msgs, spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, CompactBefore: c.Before, CompactAfter: c.After})
+// join puts small files of a bucket of an append table together.
+func (j *compactJob) join(ctx context.Context, e *spec.ManifestEntry, files []spec.DataFileMeta) (spec.CommitMessage, error) {
+	m := spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
+	out, err := j.t.dataFiles(e.Partition, e.Bucket, j.cfg)
+	if err != nil {
+		return m, err
 	}
-	return msgs, nil
+	c, err := mergetree.CompactAppend(ctx, j.layout, files, out, j.t.opener(e.Partition, e.Bucket, j.layout.Columns.Fields, false))
+	if err != nil {
+		return m, fmt.Errorf("compacting table %s: %w", j.t.Path, err)
+	}
+	m.CompactBefore, m.CompactAfter = c.Before, c.After
+	return m, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"leat/internal/diag"
+	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
 
@@ -109,6 +110,13 @@ func (o *DynamicOptions) buckets() int {
 		return min(o.MaxBuckets, maxDynamicBuckets)
 	}
 	return maxDynamicBuckets
+}
+
+func readOffPeak(r *optionReader) mergetree.OffPeak {
+	return mergetree.OffPeak{
+		Start: readInt(r, "compaction.offpeak.start.hour", -1), End: readInt(r, "compaction.offpeak.end.hour", -1),
+		Ratio: readInt(r, "compaction.offpeak-ratio", 0),
+	}
 }
 
 func readDynamic(r *optionReader) DynamicOptions {

@@ -140,6 +140,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 			SizeRatio:     readInt(r, "compaction.size-ratio", 1),
 			FullInterval:  read(r, "compaction.optimization-interval", time.Duration(0), configs.ParseDuration),
 			SizeThreshold: read(r, "compaction.total-size-threshold", 0, configs.ParseSize),
+			OffPeak:       readOffPeak(r),
 		},
 		CompactMinFiles: readInt(r, "compaction.min.file-num", 5),
 		StatsDense:      readBool(r, "metadata.stats-dense-store", true),

@@ -7,7 +7,6 @@ import (
 	"leat/e2e/judge"
 	"leat/internal/columnar"
 	"leat/lakehouse"
-	"leat/lakehouse/commit"
 )
 
 // TestDynamicBucketsInTurn writes one table by leat and Java in turn: each has to
@@ -101,13 +100,9 @@ func TestAppendBucketsInTurn(t *testing.T) {
 	x.close()
 	judge.Java(t).Compact(t, x.Warehouse, x.Table)
 	x.checkJava(want)
-	msgs, err := x.tab.Compact(t.Context(), lakehouse.WriteConfig{Attempt: "0c7d0a8e-0000-4000-8000-000000000000"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := commit.New(x.tab.FS, x.tab.Path, x.tab.Schema, commit.Options{Attempt: "0c7d0a8e-0000-4000-8000-000000000001"}, nil)
-	if _, err := c.Commit(t.Context(), commit.Request{User: "compactor", Identifier: 1, Messages: msgs}); err != nil {
-		t.Fatal(err)
+	done, err := x.tab.RunCompaction(t.Context(), lakehouse.WriteConfig{Attempt: "0c7d0a8e-0000-4000-8000-000000000000"}, lakehouse.Compaction{Full: true})
+	if err != nil || done.Dropped > 0 {
+		t.Fatal(done, err)
 	}
 	x.check(want)
 }

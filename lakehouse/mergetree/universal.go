@@ -20,6 +20,25 @@ type UniversalOptions struct {
 	FullInterval time.Duration
 	// SizeThreshold is compaction.total-size-threshold in bytes, 0 for none.
 	SizeThreshold int64
+	// OffPeak enlarges SizeRatio at quiet hours.
+	OffPeak OffPeak
+}
+
+// OffPeak is the options compaction.offpeak.*: from hour Start to before hour
+// End of local time, over midnight if End is smaller, Ratio is added to the size
+// ratio. Equal hours mean never.
+type OffPeak struct{ Start, End, Ratio int }
+
+func (o OffPeak) ratio(now time.Time) int {
+	h := now.Hour()
+	switch {
+	case o.Start < 0 || o.End < 0 || o.Start == o.End:
+	case o.Start < o.End && (h < o.Start || h >= o.End):
+	case o.Start > o.End && h < o.Start && h >= o.End:
+	default:
+		return o.Ratio
+	}
+	return 0
 }
 
 // Run is one sorted run: files of one level whose key ranges do not overlap, in key order.
@@ -94,6 +113,8 @@ type Universal struct {
 	opts UniversalOptions
 	// lastFull is when this writer last picked a full compaction for FullInterval.
 	lastFull time.Time
+	// ratio is the size ratio of the hour.
+	ratio int
 }
 
 // NewUniversal makes the strategy of one bucket.
@@ -157,6 +178,7 @@ func (u *Universal) Lift(runs []Run, now time.Time) (unit Unit, ok bool) {
 // pick gives the number of youngest runs to compact, 0 for none.
 func (u *Universal) pick(runs []Run, now time.Time) int {
 	o := &u.opts
+	u.ratio = o.SizeRatio + o.OffPeak.ratio(now)
 	var total int64
 	for i := range runs {
 		total += runs[i].Size()
@@ -194,7 +216,7 @@ func (u *Universal) bySizeRatio(runs []Run, n int) int {
 	}
 	for n < len(runs) {
 		next := runs[n].Size()
-		if candidate*int64(100+u.opts.SizeRatio)/100 < next {
+		if candidate*int64(100+u.ratio)/100 < next {
 			break
 		}
 		candidate += next
