@@ -268,8 +268,11 @@ assert orc.read_table(sys.argv[2]).equals(table)
 	fields := flatFields()
 	want := rows(fields, 20_000, 7)
 	cases := []struct{ ours, version, codec, stripe, threshold string }{
-		{"zstd", "0.12", "zstd", "1000000", "0.9"}, {"zlib", "0.11", "zlib", "67108864", "0.0"}, {"snappy", "0.11", "snappy", "500000", "0.9"},
-		{"lz4", "0.12", "lz4", "67108864", "0.0"}, {"none", "0.11", "uncompressed", "100000", "0.9"},
+		{"zstd", "0.12", "zstd", "1000000", "0.9"},
+		{"zlib", "0.11", "zlib", "67108864", "0.0"},
+		{"snappy", "0.11", "snappy", "500000", "0.9"},
+		{"lz4", "0.12", "lz4", "67108864", "0.0"},
+		{"none", "0.11", "uncompressed", "100000", "0.9"},
 	}
 	for _, c := range cases {
 		t.Run(c.version+"-"+c.codec, func(t *testing.T) {

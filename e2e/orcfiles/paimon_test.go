@@ -113,8 +113,12 @@ func TestJavaPaimonReadsTheSameRows(t *testing.T) {
 	}
 	cols := read(t, files[0], table.Fields)
 	for _, opts := range []orc.Options{
-		{}, {Compression: "zlib", IndexRows: 500, StripeSize: 1}, {Compression: "none", ChunkSize: 1000}, {Compression: "snappy", Level: 3},
-		{Compression: "lz4", IndexRows: 777}, {Compression: "zstd", Level: 9, ChunkSize: 5000},
+		{},
+		{Compression: "zlib", IndexRows: 500, StripeSize: 1},
+		{Compression: "none", ChunkSize: 1000},
+		{Compression: "snappy", Level: 3},
+		{Compression: "lz4", IndexRows: 777},
+		{Compression: "zstd", Level: 9, ChunkSize: 5000},
 	} {
 		write(t, files[0], table.Fields, cols, opts)
 		if d := judge.Diff("java", want, "java from our file", oracle.Rows(t, wh, "d.t")); d != "" {

@@ -56,7 +56,7 @@ func (c *intReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	}
 	out := c.buffer(n * c.width)
 	buffers := []*memory.Buffer{valid, out}
-	vals := c.vals
+	var vals []int64
 	if c.width == 8 && valid == nil {
 		vals = arrow.Int64Traits.CastFromBytes(out.Bytes())[:n]
 	} else {

@@ -2,6 +2,7 @@ package orc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -155,7 +156,7 @@ func (c *columnBase) index() []byte {
 	for i, e := range c.entries {
 		out[i] = encodedEntry{positions: e.data, stat: e.stat}
 		if c.hasNull {
-			out[i].positions = append(e.present, e.data...)
+			out[i].positions = slices.Concat(e.present, e.data)
 		}
 	}
 	return encodeRowIndex(out)

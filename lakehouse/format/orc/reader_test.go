@@ -225,8 +225,10 @@ func TestMissingAndMismatchedColumns(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	for _, f := range []columnar.Field{
-		{Name: "status", Type: columnar.Of(columnar.Int)}, {Name: "order_id", Type: columnar.Of(columnar.Int)},
-		{Name: "order_id", Type: row}, {Name: "order_id", Type: columnar.Of(columnar.Variant)},
+		{Name: "status", Type: columnar.Of(columnar.Int)},
+		{Name: "order_id", Type: columnar.Of(columnar.Int)},
+		{Name: "order_id", Type: row},
+		{Name: "order_id", Type: columnar.Of(columnar.Variant)},
 	} {
 		_, err := OpenReader(newFile(b), "mem.orc", []columnar.Field{f}, ReadOptions{})
 		var unsupported *UnsupportedError
@@ -318,7 +320,7 @@ func TestDiskErrorsAreNoDamage(t *testing.T) {
 func TestMemoryIsGivenBack(t *testing.T) {
 	t.Parallel()
 	file, fields, _ := loadGolden(t, "all_types_1")
-	for cut := range len(file) {
+	for cut := range file {
 		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
 		broken := append([]byte{}, file...)
 		if cut > 0 {
