@@ -1,0 +1,209 @@
+package job_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/job"
+	"leat/internal/query"
+	"leat/planner"
+	"leat/sqlfront"
+)
+
+// shell runs statements as `leat shell` does and gives what it prints.
+func shell(ctx context.Context, warehouse, format, text string) (string, error) {
+	env := planner.Env{Registry: connect.NewRegistry(), OpenLake: job.OpenLake, Warehouse: warehouse, Settings: configs.Values{"table.local-time-zone": {Text: "UTC"}}}
+	session, err := planner.NewSession(ctx, env)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	out, err := query.NewPrinter(&b, format)
+	if err != nil {
+		return "", err
+	}
+	script, err := sqlfront.Parse("-e", text, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, st := range script.Statements {
+		r, err := session.Next(ctx, st)
+		if err != nil {
+			return b.String(), err
+		}
+		for _, e := range r.Explained {
+			if err := out.Text(e); err != nil {
+				return b.String(), err
+			}
+		}
+		if err := job.Apply(ctx, r.Steps, out); err != nil {
+			return b.String(), err
+		}
+	}
+	return b.String(), nil
+}
+
+type golden struct {
+	RowsLatest     []map[string]any            `json:"rows_latest"`
+	RowsAtSnapshot map[string][]map[string]any `json:"rows_at_snapshot"`
+}
+
+func decode(t *testing.T, b []byte, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("%v in %.200s", err, b)
+	}
+}
+
+// canonical gives a row as text with numbers in one form.
+func canonical(v any) string {
+	switch v := v.(type) {
+	case json.Number:
+		if f, err := v.Float64(); err == nil && strings.ContainsAny(v.String(), ".eE") {
+			return fmt.Sprint(f)
+		}
+		return v.String()
+	case map[string]any:
+		var parts []string
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, k+"="+canonical(v[k]))
+		}
+		return "{" + strings.Join(parts, " ") + "}"
+	case []any:
+		var parts []string
+		for _, x := range v {
+			parts = append(parts, canonical(x))
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case string:
+		return fmt.Sprintf("%q", v)
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func canonicalRows(rows []map[string]any) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = canonical(r)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func parseLines(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var out []map[string]any
+	for line := range strings.Lines(text) {
+		var row map[string]any
+		decode(t, []byte(line), &row)
+		out = append(out, row)
+	}
+	return out
+}
+
+// flat names the columns of a table that are of atomic types.
+func flat(t *testing.T, warehouse, table string, options map[string]string) []string {
+	t.Helper()
+	lake, err := job.OpenLake(t.Context(), warehouse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := lake.Columns(t.Context(), "db", table, options, "UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range schema.Fields {
+		if !f.Type.IsNested() {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+func project(rows []map[string]any, names []string) []map[string]any {
+	out := make([]map[string]any, len(rows))
+	for i, r := range rows {
+		out[i] = map[string]any{}
+		for _, n := range names {
+			out[i][n] = r[n]
+		}
+	}
+	return out
+}
+
+// TestGoldenTablesByShell reads every golden table in Parquet at every snapshot
+// by SELECT and compares with what Paimon's reader gave.
+func TestGoldenTablesByShell(t *testing.T) {
+	t.Parallel()
+	own, err := filepath.Glob("testdata/golden/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lakes, err := filepath.Glob("../../lakehouse/testdata/golden/*")
+	if err != nil || len(own) == 0 || len(lakes) == 0 {
+		t.Fatalf("golden tables: %v", err)
+	}
+	for _, dir := range append(own, lakes...) {
+		raw, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all struct{ Tables map[string]golden }
+		decode(t, raw, &all)
+		warehouse, err := filepath.Abs(filepath.Join(dir, "wh"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, g := range all.Tables {
+			t.Run(filepath.Base(dir)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				compareTable(t, warehouse, name, g)
+			})
+		}
+	}
+}
+
+func compareTable(t *testing.T, warehouse, name string, g golden) {
+	t.Helper()
+	check := func(what string, want []map[string]any, options map[string]string) {
+		t.Helper()
+		names := flat(t, warehouse, name, options)
+		hint := ""
+		for k, v := range options {
+			hint = fmt.Sprintf(" /*+ OPTIONS('%s' = '%s') */", k, v)
+		}
+		quoted := make([]string, len(names))
+		for i, n := range names {
+			quoted[i] = sqlfront.QuoteName(n)
+		}
+		out, err := shell(t.Context(), warehouse, "ndjson", fmt.Sprintf("SELECT %s FROM db.`%s`%s", strings.Join(quoted, ", "), name, hint))
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if d := cmp.Diff(canonicalRows(project(want, names)), canonicalRows(parseLines(t, out))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", what, d)
+		}
+	}
+	if g.RowsLatest != nil {
+		check("latest", g.RowsLatest, nil)
+	}
+	for id, want := range g.RowsAtSnapshot {
+		check("snapshot "+id, want, map[string]string{"scan.snapshot-id": id})
+	}
+}
