@@ -20,11 +20,12 @@ type columnReader interface {
 	ids(dst []int) []int
 }
 
-// Limits of what one batch may hold; a sound file keeps far below them because
-// the rows of a batch are chosen by the file's statistics.
+// maxBatchBytes is how many bytes of variable length a batch may have, each
+// element of a list counted for elementBytes. A sound file keeps far below it,
+// because the rows of a batch are chosen by the file's statistics.
 const (
-	maxBatchBytes    = 1 << 30
-	maxBatchElements = 1 << 24
+	maxBatchBytes = 1 << 30
+	elementBytes  = 32
 )
 
 // readBase is what all column readers have.
@@ -286,7 +287,7 @@ func (c *listReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	offsets := c.buffer(4 * (n + 1))
 	buffers := []*memory.Buffer{valid, offsets}
 	c.lens = grow(c.lens, count)
-	total, err := readLengths(c.lengths, c.lens, arrow.Int32Traits.CastFromBytes(offsets.Bytes())[:n+1], bitmapOf(valid), maxBatchElements, c.stripe)
+	total, err := readLengths(c.lengths, c.lens, arrow.Int32Traits.CastFromBytes(offsets.Bytes())[:n+1], bitmapOf(valid), elementBytes, c.stripe)
 	if err != nil {
 		releaseAll(buffers)
 		return nil, err
@@ -324,20 +325,22 @@ func (c *listReader) items(n int) (arrow.ArrayData, error) {
 }
 
 // readLengths decodes lengths into lens and turns them into the offsets of all
-// rows; it gives the sum, which is at most limit.
-func readLengths(d intDecoder, lens []int64, offsets []int32, valid []byte, limit int64, s *stripe) (int64, error) {
+// rows; it gives the sum, each of which costs the batch so many bytes.
+func readLengths(d intDecoder, lens []int64, offsets []int32, valid []byte, cost int64, s *stripe) (int64, error) {
 	if err := d.read(lens); err != nil {
 		return 0, err
 	}
 	var total int64
 	for _, n := range lens {
-		if n < 0 || n > limit-total {
-			if n < 0 {
-				return 0, corruptf(s.start, "a length of %d", n)
-			}
-			return 0, &UnsupportedError{Feature: "so much data in one batch; reading fewer rows at once"}
+		if n < 0 {
+			return 0, corruptf(s.start, "a length of %d", n)
 		}
-		total += n
+		if total += min(n, maxBatchBytes+1); total > maxBatchBytes {
+			break
+		}
+	}
+	if err := s.spend(total * cost); err != nil {
+		return 0, err
 	}
 	at, j := int32(0), 0
 	for i := range offsets[:len(offsets)-1] {

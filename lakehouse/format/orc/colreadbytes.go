@@ -2,6 +2,7 @@ package orc
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -76,7 +77,7 @@ func (c *bytesReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 const growStep = 1 << 20
 
 func (c *bytesReader) direct(starts []int32, valid []byte) (*memory.Buffer, error) {
-	total, err := readLengths(c.lengths, c.lens, starts, valid, maxBatchBytes, c.stripe)
+	total, err := readLengths(c.lengths, c.lens, starts, valid, 1, c.stripe)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +94,11 @@ func (c *bytesReader) direct(starts []int32, valid []byte) (*memory.Buffer, erro
 	}
 }
 
-// Limits of a dictionary.
+// Limits of a dictionary, and of all of a stripe together.
 const (
 	maxDictionaryEntries = 1 << 24
 	maxDictionarySize    = 1 << 28
+	maxDictionaries      = 1 << 29
 )
 
 // load reads the dictionary of the stripe.
@@ -121,6 +123,9 @@ func (c *bytesReader) load() error {
 			c.dictStarts = append(c.dictStarts, int32(total))
 		}
 		left -= k
+	}
+	if c.stripe.dictionaries += total + 4*int64(size); c.stripe.dictionaries > maxDictionaries {
+		return &UnsupportedError{Feature: fmt.Sprintf("dictionaries of more than %d bytes in a stripe", maxDictionaries)}
 	}
 	blob := c.input(streamDictionaryData)
 	c.dictBytes = c.dictBytes[:0]
@@ -153,8 +158,8 @@ func (c *bytesReader) fromDictionary(starts []int32, valid []byte) (*memory.Buff
 		}
 		total += int64(dict[r+1] - dict[r])
 	}
-	if total > maxBatchBytes {
-		return nil, &UnsupportedError{Feature: "so much data in one batch; reading fewer rows at once"}
+	if err := c.stripe.spend(total); err != nil {
+		return nil, err
 	}
 	out := c.buffer(int(total))
 	dst, at, j := out.Bytes(), int32(0), 0

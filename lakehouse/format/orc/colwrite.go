@@ -152,9 +152,9 @@ func (c *columnBase) finishPresent() ([]stream, error) {
 
 // index gives the ROW_INDEX message.
 func (c *columnBase) index() []byte {
-	out := make([]encodedEntry, len(c.entries))
+	out := make([]indexEntry, len(c.entries))
 	for i, e := range c.entries {
-		out[i] = encodedEntry{positions: e.data, stat: e.stat}
+		out[i] = indexEntry{positions: e.data, stat: e.stat}
 		if c.hasNull {
 			out[i].positions = slices.Concat(e.present, e.data)
 		}

@@ -45,41 +45,49 @@ func (r *Reader) keepStripe(i int) (bool, error) {
 	if err := r.loadStripeStats(); err != nil {
 		return false, err
 	}
+	if i >= len(r.stripeStats) {
+		return true, nil
+	}
+	m := message{b: r.stripeStats[i]}
+	var stats []fileStat
+	for m.next() {
+		if m.field == 1 && len(stats) < len(r.footer.types) {
+			sub := m.sub()
+			stats = append(stats, decodeStat(sub))
+			m.done(sub)
+		}
+	}
+	if m.err != nil {
+		return false, corruptf(r.metadataAt, "the statistics of stripe %d: %v", i, m.err)
+	}
 	rows := int64(r.footer.stripes[i].rows)
 	return r.opts.Filter.MayMatch(rows, r.lookup(rows, func(id int) *fileStat {
-		if i < len(r.stripeStats) && id < len(r.stripeStats[i]) {
-			return &r.stripeStats[i][id]
+		if id < len(stats) {
+			return &stats[id]
 		}
 		return nil
 	})), nil
 }
 
-// loadStripeStats reads the Metadata section once.
+// loadStripeStats reads the Metadata section once, one message a stripe. A very
+// long one is left alone: no stripe is passed over then.
 func (r *Reader) loadStripeStats() error {
 	if r.stripeStats != nil {
 		return nil
 	}
-	r.stripeStats = [][]fileStat{}
-	n := int64(r.ps.metadataLength)
-	b, err := r.section(r.metadataAt, n)
+	r.stripeStats = [][]byte{}
+	if r.ps.metadataLength > maxSection {
+		return nil
+	}
+	b, err := r.section(r.metadataAt, int64(r.ps.metadataLength))
 	if err != nil {
 		return err
 	}
 	m := message{b: b}
 	for m.next() {
-		if m.field != 1 {
-			continue
+		if m.field == 1 && len(r.stripeStats) < len(r.footer.stripes) {
+			r.stripeStats = append(r.stripeStats, m.bytes())
 		}
-		sub, stats := m.sub(), []fileStat(nil)
-		for sub.next() {
-			if sub.field == 1 {
-				st := sub.sub()
-				stats = append(stats, decodeStat(st))
-				sub.done(st)
-			}
-		}
-		m.done(sub)
-		r.stripeStats = append(r.stripeStats, stats)
 	}
 	if m.err != nil {
 		return corruptf(r.metadataAt, "the stripe statistics: %v", m.err)
@@ -92,7 +100,7 @@ func (r *Reader) loadStripeStats() error {
 func (r *Reader) spans(s *stripe) ([]span, error) {
 	all := []span{{0, int64(s.rows)}}
 	n := r.groups(s.rows)
-	if r.opts.Filter == nil || !r.trustsStats() || n == 1 {
+	if r.opts.Filter == nil || !r.trustsStats() || n == 1 || n > maxGroups {
 		return all, nil
 	}
 	for _, id := range r.ids {
@@ -120,7 +128,12 @@ func (r *Reader) spans(s *stripe) ([]span, error) {
 			if g >= len(entries) {
 				return nil
 			}
-			return &entries[g].stat
+			m := message{b: entries[g].stat}
+			stat := decodeStat(&m)
+			if m.err != nil {
+				failed = corruptf(s.start, "the statistics of row group %d: %v", g, m.err)
+			}
+			return &stat
 		}))
 		switch {
 		case failed != nil:

@@ -50,6 +50,14 @@ const (
 	encodingDictionaryV2 encodingKind = 3
 )
 
+// Limits of what a file's tail and a stripe may list: a few bytes each there,
+// but more in memory.
+const (
+	maxStripes = 1 << 20
+	maxStreams = 1 << 20
+	maxGroups  = 1 << 16
+)
+
 // The numbers of the calendars. Java Paimon keeps days and wall clocks as they
 // are only if a file claims the hybrid calendar, so that is what is written.
 const calendarJulianGregorian = 1
@@ -244,10 +252,16 @@ func decodeFooter(b []byte) (f footer, err error) {
 			f.contentLength = m.uint()
 		case 3:
 			sub := m.sub()
+			if len(f.stripes) >= maxStripes {
+				m.fail()
+			}
 			f.stripes = append(f.stripes, decodeStripeInfo(sub))
 			m.done(sub)
 		case 4:
 			sub := m.sub()
+			if len(f.types) >= maxTypes {
+				m.fail()
+			}
 			f.types = append(f.types, decodeType(sub))
 			m.done(sub)
 		case 5:
@@ -266,6 +280,9 @@ func decodeFooter(b []byte) (f footer, err error) {
 			f.rows = m.uint()
 		case 7:
 			sub := m.sub()
+			if len(f.stats) >= maxTypes {
+				m.fail()
+			}
 			f.stats = append(f.stats, decodeStat(sub))
 			m.done(sub)
 		case 8:
@@ -281,119 +298,4 @@ func decodeFooter(b []byte) (f footer, err error) {
 		}
 	}
 	return f, m.err
-}
-
-type streamInfo struct {
-	kind   streamKind
-	column int
-	length uint64
-}
-
-type columnEncoding struct {
-	kind           encodingKind
-	dictionarySize uint64
-}
-
-type stripeFooter struct {
-	streams   []streamInfo
-	encodings []columnEncoding
-	timezone  string
-}
-
-func (s *stripeFooter) encode() []byte {
-	var b []byte
-	for _, st := range s.streams {
-		sub := putUint(nil, 1, uint64(st.kind))
-		sub = putUint(sub, 2, uint64(st.column))
-		b = putBytes(b, 1, putUint(sub, 3, st.length))
-	}
-	for _, e := range s.encodings {
-		sub := putUint(nil, 1, uint64(e.kind))
-		if e.kind == encodingDictionary || e.kind == encodingDictionaryV2 {
-			sub = putUint(sub, 2, e.dictionarySize)
-		}
-		b = putBytes(b, 2, sub)
-	}
-	return putBytes(b, 3, s.timezone)
-}
-
-func decodeStripeFooter(b []byte) (s stripeFooter, err error) {
-	m := message{b: b}
-	for m.next() {
-		switch m.field {
-		case 1:
-			sub, st := m.sub(), streamInfo{}
-			for sub.next() {
-				switch sub.field {
-				case 1:
-					st.kind = streamKind(min(sub.uint(), 255))
-				case 2:
-					st.column = int(min(sub.uint(), maxTypes))
-				case 3:
-					st.length = sub.uint()
-				}
-			}
-			m.done(sub)
-			s.streams = append(s.streams, st)
-		case 2:
-			sub, e := m.sub(), columnEncoding{}
-			for sub.next() {
-				switch sub.field {
-				case 1:
-					e.kind = encodingKind(min(sub.uint(), 255))
-				case 2:
-					e.dictionarySize = sub.uint()
-				}
-			}
-			m.done(sub)
-			s.encodings = append(s.encodings, e)
-		case 3:
-			s.timezone = m.string()
-		}
-	}
-	return s, m.err
-}
-
-// indexEntry is one row group of a column's row index.
-type indexEntry struct {
-	positions []uint64
-	stat      fileStat
-}
-
-func encodeRowIndex(entries []encodedEntry) []byte {
-	var b []byte
-	for _, e := range entries {
-		sub := putPacked(nil, 1, e.positions)
-		b = putBytes(b, 1, putBytes(sub, 2, e.stat))
-	}
-	return b
-}
-
-// encodedEntry is an indexEntry whose statistics are serialised already.
-type encodedEntry struct {
-	positions []uint64
-	stat      []byte
-}
-
-func decodeRowIndex(b []byte) (entries []indexEntry, err error) {
-	m := message{b: b}
-	for m.next() {
-		if m.field != 1 {
-			continue
-		}
-		sub, e := m.sub(), indexEntry{}
-		for sub.next() {
-			switch sub.field {
-			case 1:
-				e.positions = sub.uints(e.positions)
-			case 2:
-				st := sub.sub()
-				e.stat = decodeStat(st)
-				sub.done(st)
-			}
-		}
-		m.done(sub)
-		entries = append(entries, e)
-	}
-	return entries, m.err
 }

@@ -46,7 +46,7 @@ type Reader struct {
 	// ids are the types that cols read.
 	ids         []int
 	metadataAt  int64
-	stripeStats [][]fileStat
+	stripeStats [][]byte
 	// next is the next stripe to open, first the number of rows before the open one.
 	next        int
 	before      int64
@@ -243,6 +243,7 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 		r.at = s.from
 	}
 	n := int(min(s.to-s.from, r.batchRows))
+	r.open.budget = maxBatchBytes
 	cols = make([]arrow.Array, len(r.cols))
 	for i, c := range r.cols {
 		if cols[i], err = c.read(n, nil, n); err != nil {

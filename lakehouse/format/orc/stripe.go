@@ -24,6 +24,17 @@ type stripe struct {
 	zone      *zone
 	indexes   map[int][]indexEntry
 	ahead     []segment
+	// budget is how many bytes of variable length the batch may still have,
+	// dictionaries how many those of the stripe have.
+	budget, dictionaries int64
+}
+
+// spend takes n bytes off the budget of the batch.
+func (s *stripe) spend(n int64) error {
+	if s.budget -= n; n < 0 || s.budget < 0 {
+		return &UnsupportedError{Feature: "so much data in one batch (read fewer rows at once)"}
+	}
+	return nil
 }
 
 type streamKey struct {
@@ -155,7 +166,7 @@ func (s *stripe) positions(column, group int) []uint64 {
 }
 
 // Limits of a section of the file's tail or of a stripe's index, decompressed.
-const maxSection = 128 << 20
+const maxSection = 32 << 20
 
 // section reads and decompresses a section of n bytes at off.
 func (r *Reader) section(off, n int64) ([]byte, error) {
