@@ -188,10 +188,12 @@ func allTableOptions(ctx context.Context, w *Warehouse, schema *columnar.Schema)
 			return nil, err
 		}
 		for _, name := range tables {
-			t, _, err := w.Catalog.Table(ctx, catalog.Identifier{Database: db, Table: name})
+			t, path, err := w.Catalog.Table(ctx, catalog.Identifier{Database: db, Table: name})
 			if err != nil {
 				return nil, fmt.Errorf("reading options of %s.%s: %w", db, name, err)
 			}
+			// Paimon shows the table's place as an option, which no schema file holds.
+			sheet.Text(db).Text(name).Text("path").Text(path)
 			for _, k := range sortedKeys(t.Options) {
 				sheet.Text(db).Text(name).Text(k).Text(t.Options[k])
 			}

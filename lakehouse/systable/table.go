@@ -166,6 +166,13 @@ func readManifests(ctx context.Context, r *reader) error {
 	if err != nil {
 		return err
 	}
+	if list := r.Snapshot.ChangelogManifestList; list != nil {
+		changelog, err := r.Table.Manifests().List(ctx, *list)
+		if err != nil {
+			return err
+		}
+		metas = append(metas, changelog...)
+	}
 	for i := range metas {
 		m := &metas[i]
 		r.Text(m.FileName).Long(m.FileSize).Long(m.NumAddedFiles).Long(m.NumDeletedFiles).Long(m.SchemaID)
