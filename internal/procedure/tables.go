@@ -247,17 +247,6 @@ func rollbackTo(ctx context.Context, x *execution) error {
 	return x.rolledBack(maintain.Rollback(ctx, x.env.FS, t.path, x.Number("snapshot_id", 0), x.Text("tag")))
 }
 
-func rollbackAsLatest(ctx context.Context, x *execution) error {
-	t, err := x.table(ctx)
-	if err != nil {
-		return err
-	}
-	if err := x.oneOf("tag", "snapshot_id"); err != nil {
-		return err
-	}
-	return x.rolledBack(maintain.RollbackAsLatest(ctx, x.env.FS, t.path, x.Number("snapshot_id", 0), x.Text("tag")))
-}
-
 func rollbackToTimestamp(ctx context.Context, x *execution) error {
 	t, err := x.table(ctx)
 	if err != nil {

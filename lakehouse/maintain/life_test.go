@@ -204,10 +204,6 @@ var operations = map[string]func(ctx context.Context, fs fileio.FS) error{
 		_, err := CompactManifests(ctx, fs, tablePath)
 		return err
 	},
-	"roll back as latest": func(ctx context.Context, fs fileio.FS) error {
-		_, _, err := RollbackAsLatest(ctx, fs, tablePath, 0, "old")
-		return err
-	},
 }
 
 // TestEveryCrashOfALife stops each operation at every call of the disk: nothing

@@ -175,44 +175,6 @@ func SnapshotOfWatermark(ctx context.Context, snaps *commit.Snapshots, w int64) 
 	return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnknownObject, Msg: fmt.Sprintf("there is no snapshot with a watermark of %d or more", w), Hint: "see the column watermark of the system table $snapshots"}
 }
 
-// RollbackAsLatest makes a new snapshot with the content of an older one, or of
-// a tag: nothing is removed, readers go on.
-func RollbackAsLatest(ctx context.Context, fs fileio.FS, path string, snapshot int64, tag string) (previous, current int64, err error) {
-	t, err := openTable(ctx, fs, path)
-	if err != nil {
-		return 0, 0, err
-	}
-	s, err := t.target(ctx, snapshot, tag)
-	if err != nil {
-		return 0, 0, err
-	}
-	if previous, err = t.snaps.Latest(ctx); err != nil {
-		return 0, 0, err
-	}
-	live, err := t.manifests.Live(ctx, s)
-	if err != nil {
-		return 0, 0, err
-	}
-	req := commit.Request{User: uuid.NewString(), Identifier: spec.BatchIdentifier, Overwrite: true}
-	for i := range live {
-		e := &live[i]
-		req.Messages = append(req.Messages, spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, NewFiles: []spec.DataFileMeta{e.File}})
-	}
-	index, err := t.manifests.Index(ctx, s)
-	if err != nil {
-		return 0, 0, err
-	}
-	for i := range index {
-		e := &index[i]
-		req.Messages = append(req.Messages, spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, NewIndex: []spec.IndexFileMeta{e.File}})
-	}
-	ids, err := t.committer(commit.Options{}).Commit(ctx, req)
-	if err != nil || len(ids) == 0 {
-		return 0, 0, err
-	}
-	return previous, ids[0], nil
-}
-
 // committer makes a committer for one commit of a statement.
 func (t *table) committer(o commit.Options) *commit.Committer {
 	o.Attempt = uuid.NewString()
