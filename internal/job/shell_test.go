@@ -1,0 +1,43 @@
+package job_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"leat/internal/diag"
+)
+
+// TestShell runs testdata/shell/*.txt. The command is the form of results
+// (table, json, ndjson), the input statements; what is printed follows, errors
+// as a user sees them. The warehouse is new for each file and holds a copy of
+// the golden table tags_branch as golden.t.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/shell/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no test files: %v", err)
+	}
+	for _, f := range files {
+		t.Run(filepath.Base(f), func(t *testing.T) {
+			t.Parallel()
+			warehouse := t.TempDir()
+			if err := os.CopyFS(filepath.Join(warehouse, "golden.db"), os.DirFS("testdata/golden/tags_branch/wh/db.db")); err != nil {
+				t.Fatal(err)
+			}
+			datadriven.RunTest(t, f, func(t *testing.T, d *datadriven.TestData) string {
+				t.Helper()
+				out, err := shell(t.Context(), warehouse, d.Cmd, d.Input)
+				if err != nil {
+					var b strings.Builder
+					diag.Render(&b, err, func(string) (string, bool) { return d.Input, true })
+					out += b.String()
+				}
+				return strings.ReplaceAll(out, warehouse, "WAREHOUSE")
+			})
+		})
+	}
+}
