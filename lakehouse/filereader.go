@@ -12,7 +12,9 @@ import (
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
+	"leat/internal/fileio"
 	"leat/lakehouse/format"
+	"leat/lakehouse/format/avro"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -64,7 +66,7 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 		return nil, fmt.Errorf("naming data file %s: %w", f.FileName, err)
 	}
 	path := paths[0]
-	if !strings.HasSuffix(path, ".parquet") {
+	if !strings.HasSuffix(path, ".parquet") && !strings.HasSuffix(path, ".avro") {
 		return nil, &diag.Error{
 			Domain: diag.User, Code: diag.CodeUnsupported, Table: t.Path, Msg: fmt.Sprintf("data file %s is not in a format that leat reads", f.FileName),
 			Hint: "read the table with another engine, or rewrite it as Parquet",
@@ -101,16 +103,30 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 	if err != nil {
 		return nil, fmt.Errorf("opening data file %s: %w", path, err)
 	}
-	r, err := format.OpenReader(file, path, ask, format.ReadOptions{})
+	r, err := openFormat(file, path, ask)
 	if err != nil {
 		return nil, err
 	}
 	return &fileReader{r: r, path: path, system: system, casts: casts}, nil
 }
 
+// columnReader reads the columns of a file of any format.
+type columnReader interface {
+	Next() (cols []arrow.Array, rows int, err error)
+	Close() error
+}
+
+// openFormat opens a file by its extension: files of a table may be of several formats.
+func openFormat(f fileio.File, path string, columns []columnar.Field) (columnReader, error) {
+	if strings.HasSuffix(path, ".avro") {
+		return avro.OpenReader(f, path, columns, format.ReadOptions{})
+	}
+	return format.OpenReader(f, path, columns, format.ReadOptions{})
+}
+
 // fileReader gives the rows of one data file.
 type fileReader struct {
-	r      *format.Reader
+	r      columnReader
 	path   string
 	system bool
 	casts  []*columnCast

@@ -3,6 +3,7 @@ package mergetree
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"leat/internal/columnar"
 	"leat/internal/fileio"
 	"leat/lakehouse/format"
+	"leat/lakehouse/format/avro"
 	"leat/lakehouse/spec"
 )
 
@@ -26,6 +28,8 @@ type Files struct {
 	Attempt string
 	Counter *atomic.Int64
 	Format  format.Options
+	// Avro writes Avro files instead of Parquet.
+	Avro bool
 	// TargetSize is the size in bytes at which the next file is begun.
 	TargetSize int64
 	// Confirm runs the commit of a finished file; nil runs it as it is.
@@ -33,7 +37,25 @@ type Files struct {
 }
 
 func (f *Files) nextName() string {
-	return spec.DataFileName(f.Prefix, f.Attempt, f.Counter.Add(1)-1, "parquet")
+	extension := "parquet"
+	if f.Avro {
+		extension = "avro"
+	}
+	return spec.DataFileName(f.Prefix, f.Attempt, f.Counter.Add(1)-1, extension)
+}
+
+// encoder writes the content of a file.
+type encoder interface {
+	WriteBatch(cols []arrow.Array, rows int) error
+	Size() int64
+	Close() (format.FileInfo, error)
+}
+
+func (f *Files) newEncoder(out io.Writer, fields []columnar.Field) (encoder, error) {
+	if f.Avro {
+		return avro.NewWriter(out, fields, f.Format)
+	}
+	return format.NewWriter(out, fields, f.Format)
 }
 
 // chunk is a run of rows in key order, ready to be written.
@@ -56,7 +78,7 @@ type fileWriter struct {
 
 	out    fileio.Writer
 	name   string
-	w      *format.Writer
+	w      encoder
 	cols   []arrow.Array
 	minKey spec.BinaryRow
 	maxKey spec.BinaryRow
@@ -117,7 +139,7 @@ func (w *fileWriter) begin(ctx context.Context) error {
 		return fmt.Errorf("creating data file %s: %w", w.name, err)
 	}
 	w.out = out
-	if w.w, err = format.NewWriter(out, w.layout.Fields, w.files.Format); err != nil {
+	if w.w, err = w.files.newEncoder(out, w.layout.Fields); err != nil {
 		return fmt.Errorf("creating data file %s: %w", w.name, err)
 	}
 	w.minKey, w.dels = spec.BinaryRow{}, 0

@@ -27,14 +27,14 @@ type FlushResult struct {
 // order of arrival. Changes that cannot be merged without losing what they do to
 // older rows go into files of their own. batches are those that Buffer.Add named. With changelog set, all
 // changes go into changelog files as well, sorted by key and arrival. With an
-// append layout the rows go into files as they came. The buffer cannot be used
+// append or postponed layout the rows go into files as they came. The buffer cannot be used
 // afterwards.
 func FlushBuffer(ctx context.Context, l *Layout, b *Buffer, batches []*columnar.Batch, base int64, files Files, changelog *Files) (FlushResult, error) {
 	var res FlushResult
 	if b.Len() == 0 {
 		return res, nil
 	}
-	if !l.Append {
+	if !l.Append && !l.Postponed {
 		b.sort()
 	}
 	g, err := newFlushGather(l, b, batches, base)
@@ -46,7 +46,7 @@ func FlushBuffer(ctx context.Context, l *Layout, b *Buffer, batches []*columnar.
 			return res, err
 		}
 	}
-	if l.Append {
+	if l.Append || l.Postponed {
 		res.Files, err = g.writeAll(ctx, b.entries, files, l.Stats)
 		return res, err
 	}

@@ -32,6 +32,9 @@ type Layout struct {
 	Engine *Engine
 	// Append says that files hold plain rows in order of arrival: no key, no system columns.
 	Append bool
+	// Postponed says that files hold changes in order of arrival, not merged: a
+	// later compaction gives them buckets.
+	Postponed bool
 	// Thin leaves the key columns in front out (option data-file.thin-mode).
 	Thin bool
 	// Stats are the statistics modes of Columns; Dense leaves columns of mode none out.
