@@ -54,7 +54,10 @@ var (
 	ChangelogCompression = Enum(LakeTable, "changelog-file.compression", "zstd", "Codec of changelog files; that of data files.",
 		[]string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"), Optional())
 	ChangelogStats  = String(LakeTable, "changelog-file.stats-mode", "", "Statistics of changelog files in manifests.", Optional())
-	DeletionVectors = Bool(LakeTable, "deletion-vectors.enabled", false, "Deletion vectors instead of merge on read.", Check(ParseBool, onlyFalse))
+	DeletionVectors = Bool(LakeTable, "deletion-vectors.enabled", false, "Deletion vectors instead of merge on read.")
+	Bitmap64        = Bool(LakeTable, "deletion-vectors.bitmap64", false, "Deletion vectors of 64 bits; fewer readers know them.")
+	ExpireTime      = Duration(LakeTable, "record-level.expire-time", 0, "Age at which rows are left out and compacted away.", Optional())
+	ExpireField     = String(LakeTable, "record-level.time-field", "", "Column that the age of a row is counted from.", Optional())
 	WriteOnly       = Bool(LakeTable, "write-only", false, "No compaction and no expiration by this writer.", WithAliases("write.compaction-skip"))
 
 	ForceCreateSnapshot = Bool(LakeTable, "commit.force-create-snapshot", false, "A checkpoint without changes makes a snapshot too.")
@@ -96,13 +99,6 @@ func init() {
 	}
 	LakeTable.Prefix("fields.", "Options of one column: aggregate-function, sequence-group, ignore-retract, list-agg-delimiter, stats-mode.")
 	LakeTable.AlsoKnown(known("table"))
-}
-
-func onlyFalse(b bool) error {
-	if b {
-		return errors.New("'true' is not run by this version of leat")
-	}
-	return nil
 }
 
 // Catalog declares the options of CREATE CATALOG with type paimon.

@@ -22,6 +22,8 @@ type bucket struct {
 	buf *mergetree.Buffer
 	// tree is nil until the first flush reads the bucket's files.
 	tree *mergetree.Tree
+	// vectors are the bucket's deletion vectors as of everything prepared; nil without.
+	vectors *bucketVectors
 	// lastEpoch is the last epoch with rows, users counts flushes under way.
 	lastEpoch int64
 	users     int
@@ -55,13 +57,18 @@ func (w *Writer) openTrees(f *frozen) error {
 		}
 		b.dir = dir
 	}
-	live, _, err := w.liveFiles(w.ctx, missing)
+	live, snapshot, err := w.liveFiles(w.ctx, missing)
+	if err != nil {
+		return err
+	}
+	deleted, err := w.bucketVectors(w.ctx, snapshot, missing)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for id, b := range missing {
+		b.vectors = deleted[id]
 		if w.layout.Append {
 			b.tree = mergetree.NewAppendTree(live[id], func(live []spec.DataFileMeta) []spec.DataFileMeta { return w.t.pickAppend(live, false) })
 			continue
@@ -69,6 +76,18 @@ func (w *Writer) openTrees(f *frozen) error {
 		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction, w.t.Options.Engine)
 	}
 	return nil
+}
+
+// bucketVectors reads the deletion vectors of some buckets at a snapshot.
+func (w *Writer) bucketVectors(ctx context.Context, snapshot int64, of map[bucketID]*bucket) (map[bucketID]*bucketVectors, error) {
+	if !w.t.Options.DeletionVectors || snapshot == 0 || w.layout.Append {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	s, err := w.t.Snapshot(ctx, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	return w.t.vectorsOf(ctx, s, func(id bucketID) bool { return of[id] != nil })
 }
 
 // liveFiles gives the live files of some buckets at the latest snapshot, whose
@@ -132,10 +151,17 @@ func (w *Writer) Committed(ctx context.Context, id int64, snapshots []int64, com
 	if err != nil {
 		return err
 	}
+	deleted, err := w.bucketVectors(ctx, latest, open)
+	if err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for bid, b := range open {
-		b.tree.Reload(live[bid])
+		if b.tree.Reload(live[bid]); b.tree.Settled() {
+			// Else what is prepared counts: should it be dropped, this comes again.
+			b.vectors = deleted[bid]
+		}
 	}
 	w.snapshot = max(w.snapshot, latest)
 	return nil
@@ -150,7 +176,7 @@ func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
 			open := w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, false)
 			change, err = mergetree.CompactAppend(w.ctx, w.layout, unit.Files, w.files(b, w.t.Options.DataPrefix), open)
 		} else {
-			change, err = w.compactBucket(w.ctx, b, unit, nil)
+			change, _, err = w.compactBucket(w.ctx, b, unit, nil)
 		}
 		return err
 	})
@@ -180,4 +206,9 @@ func (w *Writer) removeChange(ctx context.Context, b *bucket, c *mergetree.Chang
 		}
 	}
 	w.remove(ctx, b, c.Changelog)
+	for i := range c.NewIndex {
+		if err := w.t.FS.Remove(ctx, w.t.paths.IndexPath(&c.NewIndex[i])); err != nil {
+			w.log.Warn("index file left behind", "file", c.NewIndex[i].FileName, "error", err)
+		}
+	}
 }

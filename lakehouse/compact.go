@@ -72,6 +72,11 @@ func (t *Table) compactTasks(ctx context.Context, cfg WriteConfig, full bool) ([
 	}
 	var tasks []compactTask
 	j := compactJob{t: t, cfg: cfg, layout: layout, order: mergetree.NewKeyOrder(layout.KeyTypes())}
+	if t.Options.DeletionVectors && !layout.Append {
+		if j.vectors, err = t.vectorsOf(ctx, s, func(bucketID) bool { return true }); err != nil {
+			return nil, err
+		}
+	}
 	for _, b := range byBucket(entries) {
 		if layout.Append {
 			if files := t.pickAppend(filesOf(b), full); files != nil {
@@ -100,6 +105,8 @@ type compactJob struct {
 	cfg    WriteConfig
 	layout *mergetree.Layout
 	order  *mergetree.KeyOrder
+	// vectors are the deletion vectors of the snapshot that is compacted.
+	vectors map[bucketID]*bucketVectors
 }
 
 func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (unit mergetree.Unit, others []spec.DataFileMeta, ok bool) {
@@ -117,10 +124,11 @@ func (j *compactJob) do(ctx context.Context, e *spec.ManifestEntry, unit mergetr
 	if err != nil {
 		return m, err
 	}
-	open := j.t.opener(e.Partition, e.Bucket, j.layout.Columns.Fields, true)
-	c, err := mergetree.Compact(ctx, j.layout, j.order, unit, out, open, j.t.compactOptions(unit, others, out))
+	c, _, err := j.compact(ctx, bucketTask{
+		partition: e.Partition, bucket: e.Bucket, files: out, unit: unit, others: others, vectors: j.vectors[idOf(e.Partition, e.Bucket)],
+	})
 	if err != nil {
-		return m, fmt.Errorf("compacting table %s: %w", j.t.Path, err)
+		return m, err
 	}
 	compactMessage{&m}.take(c)
 	return m, nil
@@ -174,6 +182,9 @@ func (t *Table) pickAppend(live []spec.DataFileMeta, full bool) []spec.DataFileM
 	least := t.Options.CompactMinFiles
 	if full {
 		least = 2
+	}
+	if t.Options.DeletionVectors {
+		return nil // joining files would bring deleted rows back
 	}
 	if t.mode() == fixedBuckets {
 		return mergetree.PickAdjacent(live, t.Options.TargetFileSize, least)

@@ -387,6 +387,10 @@ func (r *engineRun) check() {
 		want = append(want, row.String())
 	}
 	slices.Sort(want)
+	if r.tab.Options.DeletionVectors || r.c.name == "first-row" {
+		// A compaction that lost against another one left rows where readers do not look.
+		r.compact(true)
+	}
 	_, got := readAll(r.rt, r.tab, lakehouse.ScanOptions{})
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.rt.Fatalf("%s after epoch %d (-want +got):\n%s", r.c.name, r.id, diff)
@@ -461,6 +465,9 @@ func TestEnginesEqualModel(t *testing.T) {
 					producers = []string{"none", "lookup"}
 				}
 				options["changelog-producer"] = rapid.SampledFrom(producers).Draw(rt, "producer")
+				if c.name != "first-row" && options["changelog-producer"] != "full-compaction" {
+					options["deletion-vectors.enabled"] = strconv.FormatBool(rapid.Bool().Draw(rt, "deletion vectors"))
+				}
 				r.tab = newTable(rt, r.fs, "/wh/db.db/t", engineSchema(options))
 				r.open()
 				defer func() {

@@ -55,8 +55,27 @@ func (t *Table) schemaOf(ctx context.Context, id int64) (*spec.TableSchema, erro
 // an older file are found by field id; one that it lacks is null, one of
 // another type is cast. system says that files have sequence numbers and kinds.
 func (t *Table) opener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool) mergetree.Opener {
+	return t.filteredOpener(partition, bucket, wanted, system, nil)
+}
+
+// filteredOpener is opener without the rows that deleted names, nil for none.
+func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows) mergetree.Opener {
 	return func(ctx context.Context, f *spec.DataFileMeta) (mergetree.RowReader, error) {
-		return t.openFile(ctx, partition, bucket, f, wanted, system)
+		var rows rowSet
+		if deleted != nil {
+			var err error
+			if rows, err = deleted(ctx, f.FileName); err != nil {
+				return nil, err
+			}
+		}
+		var expire *expiry
+		if len(t.Schema.PrimaryKeys) > 0 {
+			expire = t.Options.Expire
+		}
+		if rows == nil && expire == nil {
+			return t.openFile(ctx, partition, bucket, f, wanted, system)
+		}
+		return t.openFiltered(ctx, partition, bucket, f, wanted, system, rows, expire)
 	}
 }
 

@@ -3,6 +3,7 @@ package lakehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -55,10 +56,11 @@ func (t *Table) compactOptions(unit mergetree.Unit, others []spec.DataFileMeta, 
 // results into its messages. Only one epoch of a writer does so at a time.
 func (w *Writer) lift(p *Prepared) error {
 	type work struct {
-		b      *bucket
-		unit   mergetree.Unit
-		others []spec.DataFileMeta
-		change *mergetree.Change
+		b       *bucket
+		unit    mergetree.Unit
+		others  []spec.DataFileMeta
+		change  *mergetree.Change
+		vectors *bucketVectors
 	}
 	w.mu.Lock()
 	var todo []*work
@@ -77,7 +79,7 @@ func (w *Writer) lift(p *Prepared) error {
 	for _, k := range todo {
 		g.Go(func() error {
 			return run(w.ctx, w.cfg.Pool.compact, func() (err error) {
-				k.change, err = w.compactBucket(w.ctx, k.b, k.unit, k.others)
+				k.change, k.vectors, err = w.compactBucket(w.ctx, k.b, k.unit, k.others)
 				return err
 			})
 		})
@@ -93,6 +95,7 @@ func (w *Writer) lift(p *Prepared) error {
 		switch {
 		case k.b.tree.FinishLift(p.id, change):
 			p.message(w, k.b).take(change)
+			k.b.vectors = k.vectors
 		case k.change != nil:
 			w.removeChange(context.WithoutCancel(w.ctx), k.b, k.change)
 		}
@@ -100,15 +103,54 @@ func (w *Writer) lift(p *Prepared) error {
 	return err
 }
 
-// compactBucket does unit on b.
-func (w *Writer) compactBucket(ctx context.Context, b *bucket, unit mergetree.Unit, others []spec.DataFileMeta) (*mergetree.Change, error) {
-	files := w.files(b, w.t.Options.DataPrefix)
-	open := w.t.opener(b.part.row, b.no, w.layout.Columns.Fields, true)
-	c, err := mergetree.Compact(ctx, w.layout, w.order, unit, files, open, w.t.compactOptions(unit, others, files))
-	if err != nil {
-		return nil, fmt.Errorf("compacting table %s: %w", w.t.Path, err)
+// compactBucket does unit on b and gives the bucket's deletion vectors after it.
+func (w *Writer) compactBucket(ctx context.Context, b *bucket, unit mergetree.Unit, others []spec.DataFileMeta) (*mergetree.Change, *bucketVectors, error) {
+	j := compactJob{t: w.t, cfg: w.cfg, layout: w.layout, order: w.order}
+	return j.compact(ctx, bucketTask{partition: b.part.row, bucket: b.no, files: w.files(b, w.t.Options.DataPrefix), unit: unit, others: others, vectors: b.vectors})
+}
+
+// bucketTask is the compaction of one bucket.
+type bucketTask struct {
+	partition spec.BinaryRow
+	bucket    int32
+	files     mergetree.Files
+	unit      mergetree.Unit
+	others    []spec.DataFileMeta
+	vectors   *bucketVectors
+}
+
+func (j *compactJob) compact(ctx context.Context, k bucketTask) (*mergetree.Change, *bucketVectors, error) {
+	t := j.t
+	o := t.compactOptions(k.unit, k.others, k.files)
+	var deleted deletedRows
+	marks := vectors{}
+	old := k.vectors
+	if t.Options.DeletionVectors {
+		if old == nil {
+			old = &bucketVectors{}
+		}
+		deleted = func(_ context.Context, file string) (rowSet, error) { return old.sets[file], nil }
+		o.Replaced = func(f *spec.DataFileMeta, position int64) {
+			set, ok := marks[f.FileName]
+			if !ok {
+				set = slices.Clone(old.sets[f.FileName])
+			}
+			set.add(position)
+			marks[f.FileName] = set
+		}
+		// What a delete deletes has its mark.
+		k.unit.DropDelete = true
 	}
-	return c, nil
+	open := t.filteredOpener(k.partition, k.bucket, j.layout.Columns.Fields, true, deleted)
+	c, err := mergetree.Compact(ctx, j.layout, j.order, k.unit, k.files, open, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("compacting table %s: %w", t.Path, err)
+	}
+	if !t.Options.DeletionVectors {
+		return c, nil, nil
+	}
+	now, err := t.writeVectors(ctx, j.cfg, old, marks, c)
+	return c, now, err
 }
 
 // compactMessage is the part of a message that compactions fill.

@@ -42,10 +42,12 @@ type Options struct {
 	RowDeduplicateIgnore []string
 	// ChangelogCompression is 'changelog-file.compression', "" for that of data files.
 	ChangelogCompression string
-	// DeletionVectors is 'deletion-vectors.enabled'.
-	DeletionVectors bool
-	WriteOnly       bool
-	IgnoreDelete    bool
+	// DeletionVectors is 'deletion-vectors.enabled', Bitmap64 'deletion-vectors.bitmap64'.
+	DeletionVectors, Bitmap64 bool
+	// Expire is record-level expiration, nil for none.
+	Expire       *expiry
+	WriteOnly    bool
+	IgnoreDelete bool
 	// IgnoreUpdateBefore drops -U rows.
 	IgnoreUpdateBefore bool
 	// TargetFileSize is the size in bytes at which files are rolled.

@@ -55,6 +55,10 @@ type Plan struct {
 	// out what no compaction has looked at.
 	engine     *mergetree.Engine
 	skipLevel0 bool
+	// deleted are the deletion vectors by data file; alone says that files need no
+	// merge: vectors have deleted what younger files hold.
+	deleted map[string]vectorRef
+	alone   bool
 }
 
 // Split is a part of a bucket that can be read by itself.
@@ -91,6 +95,9 @@ func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	}
 	if o.File != nil {
 		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !o.File(&e) })
+	}
+	if p.deleted, err = t.vectorRefs(ctx, s, nil); err != nil {
+		return nil, err
 	}
 	for _, b := range byBucket(entries) {
 		p.addBucket(b)
@@ -147,9 +154,7 @@ func (p *Plan) bindEngine(schema *spec.TableSchema) error {
 			return err
 		}
 	}
-	if err := p.t.checkMergeable(); err != nil {
-		return err
-	}
+	p.alone = o.DeletionVectors
 	p.skipLevel0 = o.DeletionVectors || o.Engine != nil && o.Engine.Kind == mergetree.FirstRow
 	if o.Engine == nil {
 		return nil
@@ -166,23 +171,6 @@ func (p *Plan) bindEngine(schema *spec.TableSchema) error {
 	return nil
 }
 
-// checkMergeable refuses tables whose rows leat cannot put together.
-func (t *Table) checkMergeable() error {
-	option := ""
-	switch {
-	case t.Options.DeletionVectors:
-		option = "deletion-vectors.enabled"
-	case t.Schema.Options["record-level.expire-time"] != "":
-		option = "record-level.expire-time"
-	default:
-		return nil
-	}
-	return &diag.Error{
-		Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option,
-		Msg: "leat cannot read tables with it yet", Hint: "read the table with another engine",
-	}
-}
-
 // addBucket makes the splits of one bucket's files.
 func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 	e := &entries[0]
@@ -194,7 +182,7 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 		files = slices.DeleteFunc(files, func(f spec.DataFileMeta) bool { return f.Level == 0 })
 	}
 	var sections [][]mergetree.Run
-	if p.keys == nil {
+	if p.keys == nil || p.alone {
 		if p.t.mode() == fixedBuckets {
 			mergetree.SortByArrival(files)
 		}
@@ -338,20 +326,29 @@ func (r *SplitReader) batch(rows *mergetree.Rows) *columnar.Batch {
 	return columnar.NewBatch(r.p.Schema, kinds, slices.Clone(rows.Values[:n]), rows.Len())
 }
 
+// deletedRows gives what deletion vectors delete of a file.
+func (p *Plan) deletedRows(ctx context.Context, file string) (rowSet, error) {
+	ref, ok := p.deleted[file]
+	if !ok {
+		return nil, nil
+	}
+	return p.t.readVector(ctx, &ref)
+}
+
 // open starts a section: a single file without deletes is read as it is, anything else merged.
 func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	t := r.p.t
 	if len(section) == 1 && len(section[0].Files) == 1 {
 		f := &section[0].Files[0]
 		if r.p.keys == nil || !r.p.keepDeletes && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
-			src, err := t.openFile(r.ctx, r.s.Partition, r.s.Bucket, f, r.p.Schema.Fields, false)
+			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows)(r.ctx, f)
 			if err != nil {
 				return nil, err
 			}
 			return plainSource{src}, nil
 		}
 	}
-	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.opener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true),
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true, r.p.deletedRows),
 		mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)

@@ -154,7 +154,7 @@ func (t *Table) checkWritable() error {
 	case t.mode() == postponedBuckets:
 		return refuse(spec.OptionBucket, fmt.Sprintf("leat does not write primary-key tables with %d buckets", o.Bucket), "create the table with 'bucket' = '-1' or a positive number")
 	}
-	for _, key := range []string{"deletion-vectors.enabled", "record-level.expire-time", "bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
+	for _, key := range []string{"bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
 		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
 			return refuse(key, "leat cannot honour it when writing", "write this table with an engine that can, or create a table without the option")
 		}

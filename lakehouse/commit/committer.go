@@ -221,7 +221,11 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 		return nil, err
 	}
 	found, err := findConflicts(live, p.entries, false, c.keyTypes)
-	if err != nil || len(found) == 0 {
+	if err != nil {
+		return nil, err
+	}
+	vectors, err := c.vectorConflicts(ctx, live, p)
+	if found = append(found, vectors...); err != nil || len(found) == 0 {
 		return p, err
 	}
 	if p.kind == spec.Append {

@@ -115,3 +115,70 @@ func (c *Committer) indexConflict(ctx context.Context, p *part) (bucketID, strin
 	}
 	return bucketID{}, "", nil
 }
+
+// vectorConflicts finds the buckets of a compaction whose deletion vectors were
+// not made from the live ones, or are about files that are neither live nor new.
+func (c *Committer) vectorConflicts(ctx context.Context, live *liveSet, p *part) ([]conflict, error) {
+	from, order := map[bucketID]string{}, []bucketID{}
+	for i := range p.index {
+		e := &p.index[i]
+		id := bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}
+		if e.File.Type != spec.DeletionVectorsIndex {
+			continue
+		}
+		if _, ok := from[id]; !ok {
+			from[id] = ""
+			order = append(order, id)
+		}
+		if e.Kind == spec.Remove {
+			from[id] = e.File.FileName
+		}
+	}
+	if len(order) == 0 || c.unaware {
+		return nil, nil
+	}
+	entries, err := c.manifests.Index(ctx, c.view.snap)
+	if err != nil {
+		return nil, err
+	}
+	now := map[bucketID]string{}
+	for i := range entries {
+		if e := &entries[i]; e.File.Type == spec.DeletionVectorsIndex {
+			now[bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}] = e.File.FileName
+		}
+	}
+	var out []conflict
+	for _, id := range order {
+		if now[id] != from[id] {
+			out = append(out, conflict{bucket: id, why: "the deletion vectors of the bucket were changed"})
+		} else if name := missingFile(live, id, p); name != "" {
+			out = append(out, conflict{bucket: id, why: fmt.Sprintf("file %s, of which rows are deleted, is not live", name)})
+		}
+	}
+	return out, nil
+}
+
+// missingFile names a file of the new deletion vectors of a bucket that is neither live nor added by p.
+func missingFile(live *liveSet, id bucketID, p *part) string {
+	names := map[string]bool{}
+	for _, f := range live.bucket(id) {
+		names[f.name] = true
+	}
+	for i := range p.entries {
+		if e := &p.entries[i]; e.Kind == spec.Add && bucketOf(e) == id {
+			names[e.File.FileName] = true
+		}
+	}
+	for i := range p.index {
+		e := &p.index[i]
+		if e.Kind != spec.Add || e.File.Type != spec.DeletionVectorsIndex || e.Bucket != id.bucket || string(e.Partition.Data) != id.partition {
+			continue
+		}
+		for _, v := range e.File.Vectors {
+			if !names[v.DataFile] {
+				return v.DataFile
+			}
+		}
+	}
+	return ""
+}

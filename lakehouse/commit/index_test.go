@@ -44,8 +44,12 @@ func TestIndexFilesAreCombined(t *testing.T) {
 	}{
 		{[]spec.CommitMessage{hash, other}, []string{"index-a-0", "index-a-1"}},
 		{[]spec.CommitMessage{vectors}, []string{"index-a-0", "index-a-1", "index-a-2"}},
-		// Vectors of a bucket replace those before.
-		{[]spec.CommitMessage{{Partition: vectors.Partition, TotalBuckets: 2, CompactNewIndex: []spec.IndexFileMeta{indexFile(spec.DeletionVectorsIndex, "index-a-3")}}}, []string{"index-a-0", "index-a-1", "index-a-3"}},
+		// Vectors of a bucket replace those that they were made from, and no others.
+		{[]spec.CommitMessage{{Partition: vectors.Partition, TotalBuckets: 2, CompactNewIndex: []spec.IndexFileMeta{indexFile(spec.DeletionVectorsIndex, "index-a-9")}}}, []string{"index-a-0", "index-a-1", "index-a-2"}},
+		{[]spec.CommitMessage{{
+			Partition: vectors.Partition, TotalBuckets: 2, CompactGoneIndex: vectors.CompactNewIndex,
+			CompactNewIndex: []spec.IndexFileMeta{indexFile(spec.DeletionVectorsIndex, "index-a-3")},
+		}}, []string{"index-a-0", "index-a-1", "index-a-3"}},
 		// A commit without index files carries them over.
 		{appendRequest("u", 4).Messages, []string{"index-a-0", "index-a-1", "index-a-3"}},
 		{[]spec.CommitMessage{{

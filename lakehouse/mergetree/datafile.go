@@ -1,6 +1,7 @@
 package mergetree
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ type Files struct {
 	Prefix  string
 	Attempt string
 	Counter *atomic.Int64
-	Format  format.Options
+	Format  format.ByLevel
 	// Avro writes Avro files instead of Parquet.
 	Avro bool
 	// TargetSize is the size in bytes at which the next file is begun.
@@ -72,6 +73,7 @@ type fileWriter struct {
 	files  Files
 	level  int32
 	source spec.FileSource
+	format format.Options
 	stats  []spec.StatsMode
 	keys   *spec.RowEncoder
 	done   []spec.DataFileMeta
@@ -92,8 +94,10 @@ func newFileWriter(l *Layout, files Files, level int32, source spec.FileSource, 
 	if err != nil {
 		return nil, err
 	}
-	files.Format.Distinct = l.distinct()
-	return &fileWriter{layout: l, files: files, level: level, source: source, stats: stats, keys: keys}, nil
+	opts := files.Format.At(level)
+	opts.Format = cmp.Or(opts.Format, format.Parquet)
+	opts.Distinct = l.distinct()
+	return &fileWriter{layout: l, files: files, level: level, source: source, format: opts, stats: stats, keys: keys}, nil
 }
 
 // write appends c, which is not kept.
@@ -133,7 +137,7 @@ func (w *fileWriter) addSystemColumns(c *chunk) {
 }
 
 func (w *fileWriter) begin(ctx context.Context) error {
-	w.name = w.files.nextName()
+	w.name = w.files.nextName(w.format.Format)
 	out, err := w.files.FS.Create(ctx, w.files.FS.Join(w.files.Dir, w.name))
 	if err != nil {
 		return fmt.Errorf("creating data file %s: %w", w.name, err)

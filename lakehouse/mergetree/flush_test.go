@@ -99,7 +99,7 @@ func openerOf(fs fileio.FS, l *Layout, dir string) Opener {
 }
 
 func testFiles(fs fileio.FS, target int64) Files {
-	return Files{FS: fs, Dir: "/b", Prefix: "data-", Attempt: "x", Counter: new(atomic.Int64), TargetSize: target, Format: format.Options{Compression: "uncompressed"}}
+	return Files{FS: fs, Dir: "/b", Prefix: "data-", Attempt: "x", Counter: new(atomic.Int64), TargetSize: target, Format: format.ByLevel{Options: format.Options{Compression: "uncompressed"}}}
 }
 
 func TestFilesRollAtTheTargetSize(t *testing.T) {

@@ -239,6 +239,9 @@ func (t *Tree) Stalled() bool {
 // Quiet reports that nothing is under way or uncommitted.
 func (t *Tree) Quiet() bool { return !t.running && t.pending == nil && len(t.prepared) == 0 }
 
+// Settled reports that no message is prepared and not committed, nor a compaction under way.
+func (t *Tree) Settled() bool { return !t.running && len(t.prepared) == 0 }
+
 // Live gives the files the tree knows.
 func (t *Tree) Live() []spec.DataFileMeta { return t.live }
 
