@@ -47,7 +47,7 @@ var toolsJar = sync.OnceValues(func() (string, error) {
 })
 
 // java runs a command of orc-tools, or OrcTool in a zone, and gives its lines.
-func java(t *testing.T, zone string, args ...string) []string {
+func java(t testing.TB, zone string, args ...string) []string {
 	t.Helper()
 	jar, err := toolsJar()
 	if err != nil {
@@ -65,7 +65,7 @@ func java(t *testing.T, zone string, args ...string) []string {
 
 const tool = "testdata/OrcTool.java"
 
-func python(t *testing.T, script string, args ...string) {
+func python(t testing.TB, script string, args ...string) {
 	t.Helper()
 	py, _, err := judge.MakeVenv(t.Context())
 	if err != nil {
@@ -76,7 +76,7 @@ func python(t *testing.T, script string, args ...string) {
 	}
 }
 
-func write(t *testing.T, path string, fields []columnar.Field, cols []arrow.Array, opts orc.Options) {
+func write(t testing.TB, path string, fields []columnar.Field, cols []arrow.Array, opts orc.Options) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func write(t *testing.T, path string, fields []columnar.Field, cols []arrow.Arra
 	}
 }
 
-func read(t *testing.T, path string, fields []columnar.Field) []arrow.Array {
+func read(t testing.TB, path string, fields []columnar.Field) []arrow.Array {
 	t.Helper()
 	f, err := local.New().Open(t.Context(), path)
 	if err != nil {
@@ -132,7 +132,7 @@ func read(t *testing.T, path string, fields []columnar.Field) []arrow.Array {
 	return out
 }
 
-func same(t *testing.T, fields []columnar.Field, want, got []arrow.Array) {
+func same(t testing.TB, fields []columnar.Field, want, got []arrow.Array) {
 	t.Helper()
 	for i, f := range fields {
 		if array.ApproxEqual(want[i], got[i], array.WithNaNsEqual(true), array.WithAbsTolerance(0)) {

@@ -11,12 +11,16 @@ import java.util.*;
 
 /**
  * write FILE MILLIS...          writes timestamps in the zone of the JVM, prints what it shows for each;
- * count FILE COLUMN TYPE VALUE  counts the rows that Java reads where COLUMN = VALUE may hold by statistics.
+ * count FILE COLUMN TYPE VALUE  counts the rows that Java reads where COLUMN = VALUE may hold by statistics;
+ * bench FILE TIMES              reads FILE and writes its rows anew so often, prints the best rows a second of each.
  */
 public final class OrcTool {
     public static void main(String[] a) throws Exception {
-        if (a[0].equals("write")) write(a);
-        else count(a);
+        switch (a[0]) {
+            case "write": write(a); break;
+            case "count": count(a); break;
+            default: bench(a[1], Integer.parseInt(a[2]));
+        }
     }
 
     static void write(String[] a) throws Exception {
@@ -54,5 +58,36 @@ public final class OrcTool {
             while (rows.nextBatch(b)) n += b.size;
         }
         System.out.println(n);
+    }
+
+    static void bench(String file, int times) throws Exception {
+        double read = 0, written = 0;
+        long size = 0;
+        for (int i = 0; i < times; i++) {
+            Reader r = OrcFile.createReader(new Path(file), OrcFile.readerOptions(new Configuration()));
+            List<VectorizedRowBatch> batches = new ArrayList<>();
+            long n = 0, spent = 0, start = System.nanoTime();
+            try (RecordReader rows = r.rows()) {
+                for (VectorizedRowBatch b = r.getSchema().createRowBatch(); rows.nextBatch(b); b = r.getSchema().createRowBatch()) {
+                    n += b.size;
+                    // The last rounds keep the batches, for writing.
+                    if (i >= times / 2) batches.add(b);
+                }
+            }
+            read = Math.max(read, n * 1e9 / (System.nanoTime() - start));
+            if (i < times / 2) continue;
+            java.nio.file.Path out = Files.createTempFile("bench", ".orc");
+            Files.delete(out);
+            start = System.nanoTime();
+            try (Writer w = OrcFile.createWriter(new Path(out.toString()),
+                    OrcFile.writerOptions(new Configuration()).setSchema(r.getSchema()).compress(CompressionKind.ZSTD))) {
+                for (VectorizedRowBatch b : batches) w.addRowBatch(b);
+            }
+            written = Math.max(written, n * 1e9 / (System.nanoTime() - start));
+            size = Files.size(out);
+            Files.delete(out);
+            Files.deleteIfExists(out.resolveSibling("." + out.getFileName() + ".crc"));
+        }
+        System.out.printf("%.0f %.0f %d%n", read, written, size);
     }
 }

@@ -130,8 +130,24 @@ func unpack(dst []int64, src []byte, width int) {
 		for i := range dst {
 			dst[i] = int64(binary.BigEndian.Uint64(src[8*i:]))
 		}
+	case 40, 48, 56:
+		unpackBytes(dst, src, width/8)
 	default:
 		unpackBits(dst, src, width)
+	}
+}
+
+// unpackBytes reads values of n whole bytes; the last ones, behind which there
+// are not eight bytes to load, one byte at a time.
+func unpackBytes(dst []int64, src []byte, n int) {
+	shift, at := 64-8*n, 0
+	for i := range dst {
+		if at+8 <= len(src) {
+			dst[i] = int64(binary.BigEndian.Uint64(src[at:]) >> shift)
+		} else {
+			dst[i] = int64(bigEndian(src[at : at+n]))
+		}
+		at += n
 	}
 }
 

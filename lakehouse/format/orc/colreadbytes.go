@@ -240,7 +240,7 @@ func (c *decimalReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 }
 
 func (c *decimalReader) decode(vals []decimal128.Num) error {
-	for i := range vals {
+	for i := c.short(vals); i < len(vals); i++ {
 		lo, hi, err := c.data.varint128()
 		if err != nil {
 			return err
@@ -263,6 +263,36 @@ func (c *decimalReader) decode(vals []decimal128.Num) error {
 		vals[i] = v
 	}
 	return nil
+}
+
+// short decodes values of at most 63 bits as long as they lie safely within what
+// has been unpacked, and gives their number.
+func (c *decimalReader) short(vals []decimal128.Num) int {
+	b, at := c.data.buf, c.data.pos
+	for i := range vals {
+		if at+binary.MaxVarintLen64 > len(b) {
+			c.data.pos = at
+			return i
+		}
+		var u uint64
+		n, shift := 0, uint(0)
+		for ; shift < 63; n, shift = n+1, shift+7 {
+			x := b[at+n]
+			u |= uint64(x&0x7f) << shift
+			if x < 0x80 {
+				break
+			}
+		}
+		if shift >= 63 {
+			c.data.pos = at
+			return i
+		}
+		at += n + 1
+		v := unzigzag(u)
+		vals[i] = decimal128.New(v>>63, uint64(v))
+	}
+	c.data.pos = at
+	return len(vals)
 }
 
 // atScale changes the scale of v, rounding half away from zero; false if it does not fit.
