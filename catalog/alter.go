@@ -417,7 +417,7 @@ func (a *alteration) newType(name string, from, to columnar.DataType) (columnar.
 	}
 	out := to
 	switch {
-	case from.Kind == to.Kind && from.Kind == columnar.Row:
+	case from.Kind == columnar.Row && to.Kind == columnar.Row:
 		out.Fields = make([]columnar.Field, len(to.Fields))
 		for i, f := range to.Fields {
 			old := fieldIndex(from.Fields, f.Name)

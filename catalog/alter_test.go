@@ -20,8 +20,11 @@ func alterable() *spec.TableSchema {
 	row := columnar.DataType{Kind: columnar.Row, Nullable: true, Fields: []columnar.Field{{Name: "x", Type: columnar.Of(columnar.Int)}, {Name: "y", Type: columnar.StringType()}}}
 	return catalog.Define(&spec.TableSchema{
 		Fields: []columnar.Field{
-			{Name: "k", Type: columnar.Of(columnar.Int)}, {Name: "dt", Type: columnar.StringType()},
-			{Name: "v", Type: columnar.Of(columnar.Int)}, {Name: "s", Type: row}, {Name: "ts", Type: columnar.TimestampOf(3)},
+			{Name: "k", Type: columnar.Of(columnar.Int)},
+			{Name: "dt", Type: columnar.StringType()},
+			{Name: "v", Type: columnar.Of(columnar.Int)},
+			{Name: "s", Type: row},
+			{Name: "ts", Type: columnar.TimestampOf(3)},
 		},
 		PrimaryKeys: []string{"dt", "k"}, PartitionKeys: []string{"dt"}, Options: map[string]string{"bucket": "2", "bucket-key": "k"},
 	}, 1)

@@ -3,6 +3,7 @@ package planner
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,9 +19,7 @@ func (s *Session) step(kind StepKind, at diag.Pos, c *namespace, db, name string
 	if c != nil {
 		st.Catalog, st.Warehouse = c.name, c.warehouse
 	}
-	for k, v := range s.settings {
-		st.Settings[k] = v
-	}
+	maps.Copy(st.Settings, s.settings)
 	return st
 }
 

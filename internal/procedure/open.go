@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -64,9 +65,7 @@ func (x *execution) withOptions(t *target, argument string) error {
 	if _, errs := configs.LakeTable.Check(given, configs.CheckOptions{Table: t.id.String()}); len(errs) > 0 {
 		return errs
 	}
-	for k, v := range given {
-		t.options[k] = v
-	}
+	maps.Copy(t.options, given)
 	return nil
 }
 

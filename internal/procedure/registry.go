@@ -128,7 +128,7 @@ const onFlink = "run it on Flink or Spark: the table stays as it is"
 
 func refused(hint string, names string) []*Procedure {
 	var out []*Procedure
-	for _, n := range strings.Fields(names) {
+	for n := range strings.FieldsSeq(names) {
 		out = append(out, &Procedure{Name: n, refuse: hint})
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,8 +19,10 @@ import (
 
 // tagRow is what procedures give that make a tag of a moment.
 var tagRow = []columnar.Field{
-	{Name: "tagName", Type: columnar.StringType()}, {Name: "snapshot", Type: columnar.Of(columnar.BigInt)},
-	{Name: "commit_time", Type: columnar.Of(columnar.BigInt)}, {Name: "watermark", Type: columnar.StringType()},
+	{Name: "tagName", Type: columnar.StringType()},
+	{Name: "snapshot", Type: columnar.Of(columnar.BigInt)},
+	{Name: "commit_time", Type: columnar.Of(columnar.BigInt)},
+	{Name: "watermark", Type: columnar.StringType()},
 }
 
 // onTable runs f on the table of the call and says Success.
@@ -174,7 +177,7 @@ func (x *execution) tagOf(ctx context.Context, t *target, s *spec.Snapshot, err 
 		x.out.Null()
 		return nil
 	}
-	x.out.Text(fmt.Sprint(*s.Watermark))
+	x.out.Text(strconv.FormatInt(*s.Watermark, 10))
 	return nil
 }
 

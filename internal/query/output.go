@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,10 +29,8 @@ type Printer struct {
 
 // NewPrinter writes to w in one of Formats.
 func NewPrinter(w io.Writer, format string) (*Printer, error) {
-	for _, f := range Formats {
-		if f == format {
-			return &Printer{w: bufio.NewWriterSize(w, 1<<16), format: format}, nil
-		}
+	if slices.Contains(Formats, format) {
+		return &Printer{w: bufio.NewWriterSize(w, 1<<16), format: format}, nil
 	}
 	return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUsage, Msg: "there is no output format '" + format + "'", Hint: "write " + strings.Join(Formats, ", ")}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"leat/internal/fileio"
@@ -152,7 +153,7 @@ func (u *usage) metadata(ctx context.Context, s *spec.Snapshot) ([]spec.Manifest
 	if err != nil {
 		return nil, err
 	}
-	return append(base[:len(base):len(base)], delta...), u.side(ctx, s)
+	return slices.Concat(base, delta), u.side(ctx, s)
 }
 
 // side adds the index files and the statistics of a snapshot.

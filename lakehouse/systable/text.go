@@ -54,8 +54,10 @@ func javaFloat(v float64, single bool) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
 		return "NaN"
-	case math.IsInf(v, 0):
-		return strings.Replace(strconv.FormatFloat(v, 'g', -1, 64), "Inf", "Infinity", 1)[map[bool]int{true: 1}[v > 0]:]
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
 	case v == 0 || a >= 1e-3 && a < 1e7:
 		s := strconv.FormatFloat(v, 'f', -1, bits)
 		if !strings.Contains(s, ".") {
