@@ -2,6 +2,7 @@ package orcfiles
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"leat/e2e/judge"
 	"leat/internal/cachedir"
@@ -354,6 +355,12 @@ func TestJavaPrunesByOurStatistics(t *testing.T) {
 	for i := range b {
 		cols[i] = b[i].NewArray()
 	}
+	// Columns of every type, so that Java seeks in each kind of stream.
+	for i, f := range flatFields()[1:] {
+		f.ID = len(types) + i
+		fields = append(fields, columnar.Field{ID: f.ID, Name: "more" + f.Name, Type: f.Type})
+	}
+	cols = append(cols, rows(flatFields(), 50_000, 5)[1:]...)
 	path := filepath.Join(t.TempDir(), "f.orc")
 	write(t, path, fields, cols, orc.Options{})
 	cases := []struct {
@@ -382,6 +389,17 @@ func TestJavaPrunesByOurStatistics(t *testing.T) {
 			t.Parallel()
 			if got := java(t, "UTC", tool, "count", path, c.column, c.kind, c.value); len(got) != 1 || got[0] != c.want {
 				t.Errorf("Java reads %v rows, want %s", got, c.want)
+			}
+		})
+	}
+	for _, opts := range []orc.Options{{Compression: "none"}, {Compression: "snappy", ChunkSize: 3000}, {Compression: "zlib", StripeSize: 1, IndexRows: 2500}} {
+		t.Run("seek in "+opts.Compression, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "f.orc")
+			write(t, path, fields, cols, opts)
+			want := strconv.Itoa(cmp.Or(opts.IndexRows, orc.DefaultIndexRows))
+			if got := java(t, "UTC", tool, "count", path, "c0", "LONG", "23456"); len(got) != 1 || got[0] != want {
+				t.Errorf("Java reads %v rows, want %s", got, want)
 			}
 		})
 	}
@@ -421,7 +439,7 @@ func compareClocks(t *testing.T, millis, shown []string, cols []arrow.Array) {
 		}
 		gotWall := cols[0].(*array.Timestamp).Value(i).ToTime(arrow.Microsecond)
 		gotInstant := strconv.FormatInt(int64(cols[1].(*array.Timestamp).Value(i))/1000, 10)
-		if d := cmp.Diff([]string{m, wall.Format(time.RFC3339Nano)}, []string{gotInstant, gotWall.Format(time.RFC3339Nano)}); d != "" {
+		if d := gocmp.Diff([]string{m, wall.Format(time.RFC3339Nano)}, []string{gotInstant, gotWall.Format(time.RFC3339Nano)}); d != "" {
 			t.Errorf("(-java +got):\n%s", d)
 		}
 	}

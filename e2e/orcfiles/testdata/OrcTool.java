@@ -11,7 +11,8 @@ import java.util.*;
 
 /**
  * write FILE MILLIS...          writes timestamps in the zone of the JVM, prints what it shows for each;
- * count FILE COLUMN TYPE VALUE  counts the rows that Java reads where COLUMN = VALUE may hold by statistics;
+ * count FILE COLUMN TYPE VALUE  counts the rows that Java reads where COLUMN = VALUE may hold by statistics, and
+ *                               fails if one of them is not what a read from the start gives for its first column;
  * bench FILE TIMES              reads FILE and writes its rows anew so often, prints the best rows a second of each.
  */
 public final class OrcTool {
@@ -52,12 +53,34 @@ public final class OrcTool {
         }
         SearchArgument sarg = SearchArgumentFactory.newBuilder().equals(a[2], type, v).build();
         Reader r = OrcFile.createReader(new Path(a[1]), OrcFile.readerOptions(new Configuration()));
+        Map<String, Integer> all = new HashMap<>();
+        try (RecordReader rows = r.rows()) {
+            VectorizedRowBatch b = r.getSchema().createRowBatch();
+            while (rows.nextBatch(b)) for (int i = 0; i < b.size; i++) all.put(text(b.cols[0], i), text(b, i));
+        }
         long n = 0;
         try (RecordReader rows = r.rows(r.options().searchArgument(sarg, new String[] {a[2]}).allowSARGToFilter(false))) {
             VectorizedRowBatch b = r.getSchema().createRowBatch();
-            while (rows.nextBatch(b)) n += b.size;
+            for (; rows.nextBatch(b); n += b.size) {
+                for (int i = 0; i < b.size; i++) {
+                    Integer want = all.get(text(b.cols[0], i));
+                    if (want == null || want != text(b, i)) throw new IllegalStateException("row " + (n + i) + " differs: " + text(b.cols[0], i));
+                }
+            }
         }
         System.out.println(n);
+    }
+
+    static String text(ColumnVector c, int row) {
+        StringBuilder s = new StringBuilder();
+        c.stringifyValue(s, row);
+        return s.toString();
+    }
+
+    static int text(VectorizedRowBatch b, int row) {
+        StringBuilder s = new StringBuilder();
+        for (ColumnVector c : b.cols) c.stringifyValue(s.append('|'), row);
+        return s.toString().hashCode();
     }
 
     static void bench(String file, int times) throws Exception {

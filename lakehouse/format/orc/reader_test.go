@@ -388,3 +388,29 @@ func TestZones(t *testing.T) {
 		t.Error("a zone that is none is taken")
 	}
 }
+
+// TestOtherCodecsAndVersions changes the postscript of a sound file.
+func TestOtherCodecsAndVersions(t *testing.T) {
+	t.Parallel()
+	file, _ := writeFile(t, OrderFields(), Options{}, OrderColumns(10, 0))
+	n := int(file[len(file)-1])
+	at := len(file) - 1 - n
+	for want, change := range map[string]func(*postScript){
+		"compression lzo":     func(p *postScript) { p.compression = CompressionLZO },
+		"compression unknown": func(p *postScript) { p.compression = 77 },
+		"file version [1 0]":  func(p *postScript) { p.version = []uint64{1, 0} },
+	} {
+		ps, err := decodePostScript(file[at : at+n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&ps)
+		b := ps.encode()
+		changed := append(append(append([]byte{}, file[:at]...), b...), byte(len(b)))
+		_, err = OpenReader(newFile(changed), "mem.orc", OrderFields(), ReadOptions{})
+		var unsupported *UnsupportedError
+		if !errors.As(err, &unsupported) || unsupported.Feature != want {
+			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+}
