@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"leat/catalog"
+	"leat/configs"
 	"leat/internal/diag"
 	"leat/lakehouse/maintain"
 	"leat/lakehouse/spec"
@@ -292,52 +292,13 @@ func compactManifest(ctx context.Context, x *execution) error {
 // triggerTags makes the automatic tag that is due, as option tag.automatic-creation says.
 func triggerTags(ctx context.Context, x *execution) error {
 	return x.onTable(ctx, func(t *target) error {
-		mode := strings.ToLower(t.schema.Options["tag.automatic-creation"])
-		if mode == "" || mode == "none" {
-			return &diag.Error{Domain: diag.User, Code: diag.CodeMissingOption, Table: t.id.String(), Option: "tag.automatic-creation", Msg: "the table makes no tags by itself", Hint: "ALTER TABLE … SET ('tag.automatic-creation' = 'process-time')"}
+		if mode := configs.TagCreation.Get(t.options); mode != "process-time" {
+			return &diag.Error{
+				Domain: diag.User, Code: diag.CodeMissingOption, Table: t.id.String(), Option: configs.TagCreation.Key, Msg: "it is '" + mode + "': leat makes tags by process-time only",
+				Hint: "ALTER TABLE … SET ('tag.automatic-creation' = 'process-time'), or CALL sys.create_tag",
+			}
 		}
-		if mode != "process-time" {
-			return &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.id.String(), Option: "tag.automatic-creation", Msg: "leat makes tags by '" + mode + "' not yet", Hint: "write 'process-time', or CALL sys.create_tag"}
-		}
-		name, err := x.periodName(t)
-		if err != nil {
-			return err
-		}
-		tags, err := maintain.Tags(ctx, x.env.FS, t.path)
-		if err != nil || slices.ContainsFunc(tags, func(g maintain.Tag) bool { return g.Name == name }) {
-			return err
-		}
-		return maintain.CreateTag(ctx, x.env.FS, t.path, maintain.TagOptions{Name: name, Now: x.env.Now()})
+		_, err := maintain.AutoTag(ctx, x.env.FS, t.path, t.options, x.env.Now().In(x.env.Zone))
+		return err
 	})
-}
-
-// periodName names the period that was completed last.
-func (x *execution) periodName(t *target) (string, error) {
-	delay := time.Duration(0)
-	if d, ok := t.schema.Options["tag.creation-delay"]; ok {
-		var err error
-		if delay, err = parseDelay(d); err != nil {
-			return "", err
-		}
-	}
-	now := x.env.Now().In(x.env.Zone).Add(-delay)
-	period := t.schema.Options["tag.creation-period"]
-	formatter := t.schema.Options["tag.period-formatter"]
-	day, hour := "2006-01-02", "2006-01-02 15"
-	switch formatter {
-	case "without_dashes":
-		day, hour = "20060102", "20060102 15"
-	case "without_dashes_and_spaces":
-		day, hour = "20060102", "2006010215"
-	}
-	start := time.Date(now.Year(), now.Month(), now.Day(), now.Hour(), 0, 0, 0, now.Location())
-	switch period {
-	case "hourly":
-		return start.Add(-time.Hour).Format(hour), nil
-	case "two-hours":
-		start = start.Add(-time.Duration(start.Hour()%2) * time.Hour)
-		return start.Add(-2 * time.Hour).Format(hour), nil
-	default:
-		return now.AddDate(0, 0, -1).Format(day), nil
-	}
 }

@@ -2,19 +2,9 @@ package procedure
 
 import (
 	"context"
-	"time"
 
-	"leat/configs"
 	"leat/internal/diag"
 )
-
-func parseDelay(text string) (time.Duration, error) {
-	d, err := configs.ParseDuration(text)
-	if err != nil {
-		return 0, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Option: "tag.creation-delay", Msg: err.Error(), Hint: "write a duration, such as '10 min'"}
-	}
-	return d, nil
-}
 
 // rescale is known and does not run: rows would have to be written anew.
 func rescale(ctx context.Context, x *execution) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leat/configs"
 	"leat/internal/fileio"
 	"leat/internal/fileio/faultfs"
 	"leat/lakehouse/commit"
@@ -276,6 +277,45 @@ func TestLifeOfTags(t *testing.T) {
 		t.Errorf("expired %v, %v", gone, err)
 	}
 	f.clean("at the end")
+}
+
+func TestTagsMakeThemselves(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := newFixture(t, nil)
+	f.append("a", "1")
+	options := configs.Values{"tag.automatic-creation": {Text: "process-time"}, "tag.num-retained-max": {Text: "2"}, "tag.creation-delay": {Text: "10 min"}}
+	u := Upkeep{FS: f.fs, Path: tablePath, Options: options}
+	must(t, CreateTag(ctx, f.fs, tablePath, TagOptions{Name: "mine", Now: time.Now()}))
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		now  time.Time
+		want []string
+	}{
+		{day.Add(5 * time.Minute), []string{"2026-02-27", "mine"}},
+		{day.Add(time.Hour), []string{"2026-02-27", "2026-02-28", "mine"}},
+		{day.Add(2 * time.Hour), []string{"2026-02-27", "2026-02-28", "mine"}},
+		{day.Add(25 * time.Hour), []string{"2026-02-28", "2026-03-01", "mine"}},
+	} {
+		must(t, u.Run(ctx, tt.now))
+		tags, err := Tags(ctx, f.fs, tablePath)
+		must(t, err)
+		var names []string
+		for _, tag := range tags {
+			names = append(names, tag.Name)
+		}
+		if d := cmp.Diff(tt.want, names); d != "" {
+			t.Errorf("tags at %s (-want +got):\n%s", tt.now, d)
+		}
+	}
+	for _, tt := range []struct{ period, formatter, want string }{
+		{"hourly", "with_dashes", "2026-03-01 12"}, {"two-hours", "without_dashes", "20260301 10"}, {"daily", "without_dashes_and_spaces", "20260228"},
+	} {
+		v := configs.Values{"tag.creation-period": {Text: tt.period}, "tag.period-formatter": {Text: tt.formatter}}
+		if got := TagName(v, day.Add(13*time.Hour+30*time.Minute)); got != tt.want {
+			t.Errorf("%s %s: %s, want %s", tt.period, tt.formatter, got, tt.want)
+		}
+	}
 }
 
 func TestYoungFilesAreNoOrphans(t *testing.T) {

@@ -3,22 +3,24 @@ package paimon
 import (
 	"context"
 	"sync"
+	"time"
 
 	"leat/configs"
 	"leat/lakehouse/maintain"
 )
 
-// expirer removes old snapshots beside the stream: one round at a time, after
+// expirer removes old snapshots, and sees to tags, partitions and consumers, beside the stream: one round at a time, after
 // commits, so that a commit never waits for it.
 type expirer struct {
-	sink  *sink
-	kickC chan struct{}
-	quit  chan struct{}
-	wg    sync.WaitGroup
+	sink   *sink
+	upkeep maintain.Upkeep
+	kickC  chan struct{}
+	quit   chan struct{}
+	wg     sync.WaitGroup
 }
 
 func newExpirer(s *sink) *expirer {
-	e := &expirer{sink: s, kickC: make(chan struct{}, 1), quit: make(chan struct{})}
+	e := &expirer{sink: s, upkeep: maintain.Upkeep{FS: s.fs, Path: s.path, Options: s.spec.Table.Options}, kickC: make(chan struct{}, 1), quit: make(chan struct{})}
 	if !configs.WriteOnly.Get(s.spec.Table.Options) {
 		e.wg.Go(e.loop)
 	}
@@ -50,6 +52,9 @@ func (e *expirer) loop() {
 		// What could not be removed now is tried again after the next commit.
 		if _, err := maintain.ExpireSnapshots(context.Background(), e.sink.fs, e.sink.path, e.options()); err != nil {
 			e.sink.log.Warn("snapshots not expired", "error", err)
+		}
+		if err := e.upkeep.Run(context.Background(), time.Now()); err != nil {
+			e.sink.log.Warn("table not kept in order", "error", err)
 		}
 	}
 }
