@@ -145,3 +145,21 @@ func FormatSize(n int64) string {
 	}
 	return fmt.Sprintf("%d b", n)
 }
+
+// ParseLevels reads words for levels of the merge tree, such as "0:avro,5:orc".
+func ParseLevels(text string) (map[int32]string, error) {
+	levels := map[int32]string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		key, word, ok := strings.Cut(part, ":")
+		level, err := strconv.ParseInt(strings.TrimSpace(key), 10, 32)
+		word = strings.ToLower(strings.TrimSpace(word))
+		if !ok || err != nil || level < 0 || word == "" {
+			return nil, fmt.Errorf("'%s' is not of the form level:word", strings.TrimSpace(part))
+		}
+		levels[int32(level)] = word
+	}
+	return levels, nil
+}

@@ -172,7 +172,7 @@ func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, cfg WriteConfi
 	}
 	return mergetree.Files{
 		FS: t.FS, Dir: dir, Prefix: t.Options.DataPrefix, Attempt: cfg.Attempt, Counter: &cfg.Pool.names,
-		Format: t.Options.Parquet, TargetSize: t.Options.TargetFileSize,
+		Format: t.Options.Files.Data, TargetSize: t.Options.TargetFileSize,
 	}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -12,9 +11,8 @@ import (
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
-	"leat/internal/fileio"
 	"leat/lakehouse/format"
-	"leat/lakehouse/format/avro"
+	"leat/lakehouse/format/datafile"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -85,7 +83,7 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 		return nil, fmt.Errorf("naming data file %s: %w", f.FileName, err)
 	}
 	path := paths[0]
-	if !strings.HasSuffix(path, ".parquet") && !strings.HasSuffix(path, ".avro") {
+	if datafile.NameOf(path) == "" {
 		return nil, &diag.Error{
 			Domain: diag.User, Code: diag.CodeUnsupported, Table: t.Path, Msg: fmt.Sprintf("data file %s is not in a format that leat reads", f.FileName),
 			Hint: "read the table with another engine, or rewrite it as Parquet",
@@ -122,30 +120,16 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 	if err != nil {
 		return nil, fmt.Errorf("opening data file %s: %w", path, err)
 	}
-	r, err := openFormat(file, path, ask)
+	r, err := datafile.Open(file, path, ask, format.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
 	return &fileReader{r: r, path: path, system: system, casts: casts}, nil
 }
 
-// columnReader reads the columns of a file of any format.
-type columnReader interface {
-	Next() (cols []arrow.Array, rows int, err error)
-	Close() error
-}
-
-// openFormat opens a file by its extension: files of a table may be of several formats.
-func openFormat(f fileio.File, path string, columns []columnar.Field) (columnReader, error) {
-	if strings.HasSuffix(path, ".avro") {
-		return avro.OpenReader(f, path, columns, format.ReadOptions{})
-	}
-	return format.OpenReader(f, path, columns, format.ReadOptions{})
-}
-
 // fileReader gives the rows of one data file.
 type fileReader struct {
-	r      columnReader
+	r      datafile.Reader
 	path   string
 	system bool
 	casts  []*columnCast

@@ -31,9 +31,7 @@ func (t *Table) fullDue(id int64) bool {
 func (t *Table) changelogFiles(data mergetree.Files) mergetree.Files {
 	c := data
 	c.Prefix = t.Options.ChangelogFiles
-	if t.Options.ChangelogCompression != "" {
-		c.Format.Compression = t.Options.ChangelogCompression
-	}
+	c.Format = t.Options.Files.Changelog
 	return c
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"leat/configs"
 	"leat/internal/diag"
-	"leat/lakehouse/format"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -40,8 +39,6 @@ type Options struct {
 	// RowDeduplicate and RowDeduplicateIgnore are 'changelog-producer.row-deduplicate' and '…-ignore-fields'.
 	RowDeduplicate       bool
 	RowDeduplicateIgnore []string
-	// ChangelogCompression is 'changelog-file.compression', "" for that of data files.
-	ChangelogCompression string
 	// DeletionVectors is 'deletion-vectors.enabled', Bitmap64 'deletion-vectors.bitmap64'.
 	DeletionVectors, Bitmap64 bool
 	// Expire is record-level expiration, nil for none.
@@ -57,7 +54,7 @@ type Options struct {
 	// DataDirectory is 'data-file.path-directory', "" for the table's own directory.
 	DataDirectory string
 	ThinMode      bool
-	Parquet       format.Options
+	Files         FileFormats
 	Compaction    mergetree.UniversalOptions
 	// CompactMinFiles is 'compaction.min.file-num' of append tables.
 	CompactMinFiles int
@@ -128,12 +125,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		ChangelogFiles:     readText(r, "changelog-file.prefix", spec.ChangelogPrefix),
 		DataDirectory:      readText(r, "data-file.path-directory", ""),
 		ThinMode:           readBool(r, "data-file.thin-mode", false),
-		Parquet: format.Options{
-			Compression: readText(r, "file.compression", "zstd"),
-			ZstdLevel:   readInt(r, "file.compression.zstd-level", format.DefaultZstdLevel),
-			BlockSize:   read(r, "file.block-size", format.DefaultBlockSize, configs.ParseSize),
-			PageSize:    read(r, "parquet.page.size", format.DefaultPageSize, configs.ParseSize),
-		},
+		Files:              readFormats(r, len(s.PrimaryKeys) > 0),
 		Compaction: mergetree.UniversalOptions{
 			Trigger:       trigger,
 			StopTrigger:   readInt(r, "num-sorted-run.stop-trigger", trigger+3),
@@ -161,7 +153,6 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 	o.FullDeltaCommits = readInt(r, "full-compaction.delta-commits", 0)
 	o.RowDeduplicate = readBool(r, "changelog-producer.row-deduplicate", false)
 	o.RowDeduplicateIgnore = names(readText(r, "changelog-producer.row-deduplicate-ignore-fields", ""))
-	o.ChangelogCompression = readText(r, "changelog-file.compression", "")
 	o.Lookup = len(s.PrimaryKeys) > 0 && (o.MergeEngine == "first-row" || o.ChangelogProducer == ChangelogLookup || o.DeletionVectors || readBool(r, "force-lookup", false))
 	o.Engine = parseEngine(r, s, &o)
 	return o, r.err

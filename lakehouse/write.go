@@ -141,8 +141,8 @@ func (t *Table) checkWritable() error {
 		return &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option, Msg: msg, Hint: hint}
 	}
 	o := &t.Options
-	if f := t.Schema.Options[spec.OptionFileFormat]; f != "" && f != "parquet" {
-		return refuse(spec.OptionFileFormat, fmt.Sprintf("leat writes parquet files, not %s", f), "set 'file.format' = 'parquet'; files of other formats in the table stay readable to engines that know them")
+	if err := o.Files.check(t.Path, t.Schema); err != nil {
+		return err
 	}
 	if err := t.checkBuckets(); err != nil || len(t.Schema.PrimaryKeys) == 0 {
 		return err
@@ -154,7 +154,7 @@ func (t *Table) checkWritable() error {
 	case t.mode() == postponedBuckets:
 		return refuse(spec.OptionBucket, fmt.Sprintf("leat does not write primary-key tables with %d buckets", o.Bucket), "create the table with 'bucket' = '-1' or a positive number")
 	}
-	for _, key := range []string{"bucket-function.type", "file.format.per.level", "file.compression.per.level"} {
+	for _, key := range []string{"bucket-function.type"} {
 		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
 			return refuse(key, "leat cannot honour it when writing", "write this table with an engine that can, or create a table without the option")
 		}
@@ -298,7 +298,7 @@ func (w *Writer) awaitCompaction(ctx context.Context) error {
 func (w *Writer) files(b *bucket, prefix string) mergetree.Files {
 	return mergetree.Files{
 		FS: w.t.FS, Dir: b.dir, Prefix: prefix, Attempt: w.cfg.Attempt, Counter: &w.cfg.Pool.names,
-		Format: w.t.Options.Parquet, TargetSize: w.t.Options.TargetFileSize,
+		Format: w.t.Options.Files.Data, TargetSize: w.t.Options.TargetFileSize,
 	}
 }
 

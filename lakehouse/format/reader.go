@@ -165,11 +165,16 @@ func (r *Reader) explain(err error, at int64) error {
 	if errors.As(err, &unsupported) {
 		return fmt.Errorf("reading data file %s: %w", r.path, err)
 	}
+	return CorruptFile(r.path, at, err)
+}
+
+// CorruptFile says that the data file path is damaged near byte at.
+func CorruptFile(path string, at int64, cause error) error {
 	return &diag.Error{
 		Domain: diag.Corrupt, Code: diag.CodeLakeCorrupt,
-		Msg:   fmt.Sprintf("data file %s cannot be read (near byte %d)", r.path, at),
+		Msg:   fmt.Sprintf("data file %s cannot be read (near byte %d)", path, at),
 		Hint:  "restore the file from a copy, or roll the table back to a snapshot without it",
-		Cause: err,
+		Cause: cause,
 	}
 }
 

@@ -10,16 +10,15 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/format/orc"
 )
 
-// ColumnStats is what a file knows of one of its columns.
-type ColumnStats struct {
-	Nulls int64
-	// MinMax has two entries, the exact minimum and maximum, in the form of
-	// columnar.ArrowType. It is nil where Paimon keeps none: bytes, INT96
-	// timestamps, columns with a NaN, columns without values, values above 4 KiB.
-	MinMax arrow.Array
-}
+// ColumnStats is what a file knows of one of its columns: the number of nulls,
+// and MinMax with two entries, the exact minimum and maximum, in the form of
+// columnar.ArrowType. It is nil where Paimon keeps none: bytes, columns with a
+// NaN, columns without values; in Parquet also INT96 timestamps and values above
+// 4 KiB.
+type ColumnStats = orc.ColumnStats
 
 // footerStats merges minimum and maximum of column i over the row groups.
 func footerStats(meta *metadata.FileMetaData, i int, t columnar.DataType, mem memory.Allocator) (ColumnStats, error) {

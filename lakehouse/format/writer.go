@@ -8,15 +8,12 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/format/orc"
 )
 
-// FileInfo describes a finished file.
-type FileInfo struct {
-	Size int64
-	Rows int64
-	// Stats has one entry a column, in the order of the fields.
-	Stats []ColumnStats
-}
+// FileInfo describes a finished file: its size in bytes, its rows, and
+// statistics with one entry a column, in the order of the fields.
+type FileInfo = orc.FileInfo
 
 // Writer writes one Parquet file. It is not safe for concurrent use.
 type Writer struct {

@@ -1,10 +1,8 @@
 package mergetree
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +13,7 @@ import (
 	"leat/internal/columnar"
 	"leat/internal/fileio"
 	"leat/lakehouse/format"
-	"leat/lakehouse/format/avro"
+	"leat/lakehouse/format/datafile"
 	"leat/lakehouse/spec"
 )
 
@@ -28,8 +26,8 @@ type Files struct {
 	Prefix  string
 	Attempt string
 	Counter *atomic.Int64
-	Format  format.ByLevel
-	// Avro writes Avro files instead of Parquet.
+	Format  datafile.ByLevel
+	// Avro writes Avro files whatever Format says.
 	Avro bool
 	// TargetSize is the size in bytes at which the next file is begun.
 	TargetSize int64
@@ -37,26 +35,17 @@ type Files struct {
 	Confirm func(commit func() error) error
 }
 
-func (f *Files) nextName() string {
-	extension := "parquet"
-	if f.Avro {
-		extension = "avro"
-	}
+func (f *Files) nextName(extension string) string {
 	return spec.DataFileName(f.Prefix, f.Attempt, f.Counter.Add(1)-1, extension)
 }
 
-// encoder writes the content of a file.
-type encoder interface {
-	WriteBatch(cols []arrow.Array, rows int) error
-	Size() int64
-	Close() (format.FileInfo, error)
-}
-
-func (f *Files) newEncoder(out io.Writer, fields []columnar.Field) (encoder, error) {
+// options says how files of a level are written.
+func (f *Files) options(level int32) datafile.Options {
+	o := f.Format.At(level)
 	if f.Avro {
-		return avro.NewWriter(out, fields, f.Format)
+		o.Format, o.Compression = datafile.Avro, ""
 	}
-	return format.NewWriter(out, fields, f.Format)
+	return o
 }
 
 // chunk is a run of rows in key order, ready to be written.
@@ -73,14 +62,14 @@ type fileWriter struct {
 	files  Files
 	level  int32
 	source spec.FileSource
-	format format.Options
+	format datafile.Options
 	stats  []spec.StatsMode
 	keys   *spec.RowEncoder
 	done   []spec.DataFileMeta
 
 	out    fileio.Writer
 	name   string
-	w      encoder
+	w      datafile.Writer
 	cols   []arrow.Array
 	minKey spec.BinaryRow
 	maxKey spec.BinaryRow
@@ -94,8 +83,7 @@ func newFileWriter(l *Layout, files Files, level int32, source spec.FileSource, 
 	if err != nil {
 		return nil, err
 	}
-	opts := files.Format.At(level)
-	opts.Format = cmp.Or(opts.Format, format.Parquet)
+	opts := files.options(level)
 	opts.Distinct = l.distinct()
 	return &fileWriter{layout: l, files: files, level: level, source: source, format: opts, stats: stats, keys: keys}, nil
 }
@@ -143,7 +131,7 @@ func (w *fileWriter) begin(ctx context.Context) error {
 		return fmt.Errorf("creating data file %s: %w", w.name, err)
 	}
 	w.out = out
-	if w.w, err = w.files.newEncoder(out, w.layout.Fields); err != nil {
+	if w.w, err = datafile.Create(out, w.layout.Fields, w.format); err != nil {
 		return fmt.Errorf("creating data file %s: %w", w.name, err)
 	}
 	w.minKey, w.dels = spec.BinaryRow{}, 0

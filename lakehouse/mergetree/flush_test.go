@@ -17,6 +17,7 @@ import (
 	"leat/internal/fileio"
 	"leat/internal/fileio/crashfs"
 	"leat/lakehouse/format"
+	"leat/lakehouse/format/datafile"
 	"leat/lakehouse/spec"
 )
 
@@ -99,7 +100,7 @@ func openerOf(fs fileio.FS, l *Layout, dir string) Opener {
 }
 
 func testFiles(fs fileio.FS, target int64) Files {
-	return Files{FS: fs, Dir: "/b", Prefix: "data-", Attempt: "x", Counter: new(atomic.Int64), TargetSize: target, Format: format.ByLevel{Options: format.Options{Compression: "uncompressed"}}}
+	return Files{FS: fs, Dir: "/b", Prefix: "data-", Attempt: "x", Counter: new(atomic.Int64), TargetSize: target, Format: datafile.ByLevel{Options: datafile.Options{Options: format.Options{Compression: "uncompressed"}}}}
 }
 
 func TestFilesRollAtTheTargetSize(t *testing.T) {

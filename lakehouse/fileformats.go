@@ -1,0 +1,143 @@
+package lakehouse
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/lakehouse/format"
+	"leat/lakehouse/format/datafile"
+	"leat/lakehouse/spec"
+)
+
+// The options that say in which format and codec files are written.
+const (
+	optionCompression          = "file.compression"
+	optionFormatLevels         = "file.format.per.level"
+	optionCompressionLevels    = "file.compression.per.level"
+	optionChangelogFormat      = "changelog-file.format"
+	optionChangelogCompression = "changelog-file.compression"
+)
+
+// FileFormats say how the files of a table are written.
+type FileFormats struct {
+	Data, Changelog datafile.ByLevel
+}
+
+// readFormats reads the options of files; levels is whether those per level count.
+func readFormats(r *optionReader, levels bool) FileFormats {
+	base := datafile.Options{
+		Format: readWord(r, spec.OptionFileFormat, datafile.Parquet),
+		Options: format.Options{
+			Compression: readWord(r, optionCompression, "zstd"),
+			ZstdLevel:   readInt(r, "file.compression.zstd-level", format.DefaultZstdLevel),
+			BlockSize:   read(r, "file.block-size", 0, configs.ParseSize),
+			PageSize:    read(r, "parquet.page.size", format.DefaultPageSize, configs.ParseSize),
+		},
+	}
+	f := FileFormats{Data: datafile.ByLevel{Options: base}}
+	if levels {
+		formats := read(r, optionFormatLevels, nil, configs.ParseLevels)
+		codecs := read(r, optionCompressionLevels, nil, configs.ParseLevels)
+		f.Data.Levels = map[int32]datafile.Options{}
+		for level, word := range formats {
+			o := base
+			o.Format = word
+			f.Data.Levels[level] = o
+		}
+		for level, word := range codecs {
+			o := f.Data.At(level)
+			o.Compression = word
+			f.Data.Levels[level] = o
+		}
+	}
+	word, codec := readWord(r, optionChangelogFormat, ""), readWord(r, optionChangelogCompression, "")
+	change := func(o datafile.Options) datafile.Options {
+		if word != "" {
+			o.Format = word
+		}
+		if codec != "" {
+			o.Compression = codec
+		}
+		return o
+	}
+	f.Changelog = datafile.ByLevel{Options: change(f.Data.Options), Levels: map[int32]datafile.Options{}}
+	for level, o := range f.Data.Levels {
+		f.Changelog.Levels[level] = change(o)
+	}
+	return f
+}
+
+func readWord(r *optionReader, key, def string) string {
+	return strings.ToLower(readText(r, key, def))
+}
+
+// CheckFormats reports whether leat can write files of the formats and codecs
+// that the options of s name, with the columns of s. The error names the option.
+func CheckFormats(s *spec.TableSchema) error {
+	r := &optionReader{raw: s.Options}
+	f := readFormats(r, len(s.PrimaryKeys) > 0)
+	if r.err != nil {
+		return r.err
+	}
+	return f.check("", s)
+}
+
+// check is CheckFormats of parsed options; table is for error text.
+func (f *FileFormats) check(table string, s *spec.TableSchema) error {
+	if err := checkFormat(table, s, &f.Data.Options, spec.OptionFileFormat, optionCompression); err != nil {
+		return err
+	}
+	for _, level := range slices.Sorted(maps.Keys(f.Data.Levels)) {
+		o := f.Data.Levels[level]
+		if err := checkFormat(table, s, &o, optionFormatLevels, optionCompressionLevels); err != nil {
+			return err
+		}
+	}
+	if p := strings.ToLower(s.Options["changelog-producer"]); p == "" || p == ChangelogNone {
+		return nil
+	}
+	if err := checkFormat(table, s, &f.Changelog.Options, optionChangelogFormat, optionChangelogCompression); err != nil {
+		return err
+	}
+	for _, level := range slices.Sorted(maps.Keys(f.Changelog.Levels)) {
+		o := f.Changelog.Levels[level]
+		if err := checkFormat(table, s, &o, optionChangelogFormat, optionChangelogCompression); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFormat checks one set of options; formatKey and codecKey are where format and codec come from.
+func checkFormat(table string, s *spec.TableSchema, o *datafile.Options, formatKey, codecKey string) error {
+	refuse := func(option, hint string, err error) error {
+		if _, ok := s.Options[option]; !ok {
+			option = spec.OptionFileFormat
+		}
+		return &diag.Error{
+			Domain: diag.User, Code: diag.CodeRefusedOption, Table: table, Option: option,
+			Msg: fmt.Sprintf("leat cannot write such files: %v", err), Hint: hint,
+		}
+	}
+	if !slices.Contains([]string{"", datafile.Parquet, datafile.ORC, datafile.Avro}, o.Format) {
+		return refuse(formatKey, "write 'parquet', 'orc' or 'avro'", fmt.Errorf("'%s' is a format that it does not know", o.Format))
+	}
+	if err := o.CheckCompression(); err != nil {
+		return refuse(codecKey, "write 'zstd', which every format takes", err)
+	}
+	var flat []columnar.Field
+	for _, f := range s.Fields {
+		if !f.Type.IsNested() {
+			flat = append(flat, f)
+		}
+	}
+	if err := o.CheckFields(flat); err != nil {
+		return refuse(formatKey, "write 'parquet' or 'orc'", err)
+	}
+	return nil
+}
