@@ -140,4 +140,7 @@ type Result struct {
 	Settings  configs.Values
 	// Warehouse is that of the first sink in a lake catalog; part of a job's identity.
 	Warehouse string
+	// Mirror says that each sink is a copy of a source table: the job is known by
+	// name and warehouse alone, and does not begin over rows that others wrote.
+	Mirror bool
 }

@@ -92,7 +92,7 @@ reach wrong, nothing was started; 3 refused to protect data; 4 differences found
 		return usageError(err.Error(), fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
 	})
 	a.settings.register(root.PersistentFlags())
-	root.AddCommand(a.runCommand(), a.shellCommand(), a.jobCommand(), a.optionsCommand(), a.demoCommand(), versionCommand())
+	root.AddCommand(a.runCommand(), a.shellCommand(), a.syncCommand(), a.jobCommand(), a.optionsCommand(), a.demoCommand(), versionCommand())
 	group(root)
 	return root
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // Identity names a job on this state directory: its name, its warehouse and its
-// sinks. The same identity resumes, another one starts fresh.
+// sinks. Those of a mirror do not count: tables may come and go at the source.
+// The same identity resumes, another one starts fresh.
 type Identity struct {
 	Name string
 	// Key is a folder name: the readable part of Name and a hash of everything.
@@ -25,6 +26,9 @@ func IdentityOf(r *planner.Result) Identity {
 	part(r.Plan.Name)
 	part(r.Warehouse)
 	for i := range r.Plan.Sinks {
+		if r.Mirror {
+			break
+		}
 		part(r.Plan.Sinks[i].UID)
 		part(r.Plan.Sinks[i].Table.Location)
 	}

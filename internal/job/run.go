@@ -241,13 +241,14 @@ func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, er
 	j := st.job
 	facts := st.store.Facts()
 	facts.Fresh, facts.Replace = j.spec.Fresh && st.first, j.spec.Replace && st.first
+	facts.Mirror = j.spec.Result.Mirror
 	for i := range j.spec.Result.Plan.Sources {
 		facts.Sources = append(facts.Sources, j.spec.Result.Plan.Sources[i].UID)
 	}
 	for i := range j.spec.Result.Plan.Sinks {
 		facts.Sinks = append(facts.Sinks, j.spec.Result.Plan.Sinks[i].UID)
 	}
-	if facts.Fresh {
+	if facts.Fresh || facts.Mirror && st.first && len(facts.Completed) == 0 {
 		full, err := nonEmpty(ctx, j.spec.Result.Plan)
 		if err != nil {
 			return Attempt{}, checkpoint.Decision{}, err

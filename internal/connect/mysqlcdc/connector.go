@@ -118,12 +118,23 @@ func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, erro
 	if len(spec.Tables) == 0 {
 		return nil, fmt.Errorf("making source %s: no tables", spec.UID)
 	}
-	v := spec.Tables[0].Table.Options
+	cfg, err := connection(spec.Tables[0].Table.Options)
+	if err != nil {
+		return nil, err
+	}
+	cfg.CatchUp, cfg.Log = spec.Env.CatchUp, spec.Env.Log
+	for _, st := range spec.Tables {
+		cfg.Tables = append(cfg.Tables, sourceTable(st))
+	}
+	return cdc.New(cfg)
+}
+
+// connection gives what options say of the server and of reading all its tables.
+func connection(v configs.Values) (cdc.Config, error) {
 	cfg := cdc.Config{
 		Host: hostname.Get(v), Port: int(port.Get(v)), User: username.Get(v), Password: password.Get(v),
 		ServerID: chooseServerID(v), ConnectTimeout: connectTimeout.Get(v), MaxRetries: int(maxRetries.Get(v)), Heartbeat: heartbeat.Get(v),
-		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), TLS: tlsConfig(v),
-		Startup: startup(v), CatchUp: spec.Env.CatchUp, Log: spec.Env.Log,
+		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), TLS: tlsConfig(v), Startup: startup(v),
 	}
 	if chunkSize.IsSet(v) {
 		cfg.ChunkRows = int(chunkSize.Get(v))
@@ -131,7 +142,7 @@ func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, erro
 	if serverZone.IsSet(v) {
 		loc, err := time.LoadLocation(serverZone.Get(v))
 		if err != nil {
-			return nil, fmt.Errorf("reading 'server-time-zone': %w", err)
+			return cfg, fmt.Errorf("reading 'server-time-zone': %w", err)
 		}
 		cfg.Zone, cfg.ZoneSet = loc, true
 	}
@@ -141,10 +152,7 @@ func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, erro
 	case "error":
 		cfg.ZeroDate = mysqlrow.ZeroDateError
 	}
-	for _, st := range spec.Tables {
-		cfg.Tables = append(cfg.Tables, sourceTable(st))
-	}
-	return cdc.New(cfg)
+	return cfg, nil
 }
 
 func sourceTable(st connect.SourceTable) cdc.Table {

@@ -19,6 +19,8 @@ type Facts struct {
 	IgnoreUnclaimed bool
 	// Sources and Sinks are the uids of the plan.
 	Sources, Sinks []string
+	// Mirror says that the tables are copies, in which the rows of others have no place.
+	Mirror bool
 	// NonEmpty are the sinks whose tables hold rows; looked at for a fresh start only.
 	NonEmpty []string
 
@@ -96,6 +98,10 @@ func Decide(f Facts) Decision {
 	switch {
 	case !ok:
 		return refuse(diag.User, diag.CodeJobState, fmt.Sprintf("checkpoint %d is not in the log; it has %s", f.From, ids(f.Completed)), "choose one of them")
+	case c == nil && f.Mirror && !f.Replacing && len(f.NonEmpty) > 0:
+		return refuse(diag.Guard, diag.CodeFreshRefused,
+			"this job is new, and tables that it is to fill hold rows: "+strings.Join(f.NonEmpty, ", "),
+			"give it the name of the job that wrote them, to resume that; or overwrite them with --fresh --replace")
 	case c == nil:
 		return Decision{Action: Fresh, Replace: f.Replacing}
 	}

@@ -17,7 +17,7 @@ import (
 //	decide
 //	log ID…                      the checkpoints that count; each stores src and sink
 //	plan sources=a,b sinks=k     default sources=src sinks=sink
-//	flags [fresh] [replace] [from=N] [ignore-unclaimed]
+//	flags [fresh] [replace] [from=N] [ignore-unclaimed] [mirror] [replacing]
 //	rows SINK…                   tables that hold rows
 //	kind NAME                    an entry of that kind is in the log
 func TestDecide(t *testing.T) {
@@ -63,6 +63,10 @@ func addFact(t *testing.T, f *checkpoint.Facts, what string, words []string) {
 			f.Fresh = true
 		case "flags replace":
 			f.Replace = true
+		case "flags mirror":
+			f.Mirror = true
+		case "flags replacing":
+			f.Replacing = true
 		case "flags ignore-unclaimed":
 			f.IgnoreUnclaimed = true
 		case "flags from":

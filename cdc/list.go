@@ -1,0 +1,141 @@
+package cdc
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"leat/cdc/mysqlrow"
+	"leat/configs"
+	"leat/internal/diag"
+)
+
+// TableInfo is a table as the server describes it.
+type TableInfo struct {
+	Database, Name string
+	Comment        string
+	// View says that it is no table but a view, which the binlog knows nothing of.
+	View    bool
+	Columns []mysqlrow.Column
+	// PrimaryKey names the columns of the primary key in their order; empty if
+	// there is none, or one over prefixes of columns.
+	PrimaryKey []string
+	// Bytes is the server's estimate of the size of the rows.
+	Bytes int64
+}
+
+// ID gives database.table.
+func (t *TableInfo) ID() string { return t.Database + "." + t.Name }
+
+// Lister looks up tables of one server. Its calls come one after the other.
+type Lister struct{ n *conn }
+
+// NewLister connects to the server of cfg, whose tables are not looked at.
+func NewLister(ctx context.Context, cfg Config) (*Lister, error) {
+	n, err := cfg.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Lister{n: n}, nil
+}
+
+// Close ends the session.
+func (l *Lister) Close() { l.n.close() }
+
+// All describes the tables of a database in order of their names, without views.
+func (l *Lister) All(database string) ([]TableInfo, error) {
+	list, err := l.find("TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA = " + literal(database))
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	return nil, l.missing(database, "")
+}
+
+// One describes a table or view; what is not there is an error.
+func (l *Lister) One(database, name string) (TableInfo, error) {
+	list, err := l.find("TABLE_SCHEMA = " + literal(database) + " AND TABLE_NAME = " + literal(name))
+	if err != nil {
+		return TableInfo{}, err
+	}
+	if len(list) == 0 {
+		return TableInfo{}, l.missing(database, name)
+	}
+	return list[0], nil
+}
+
+// find describes the tables for which a condition over information_schema.TABLES holds.
+func (l *Lister) find(where string) ([]TableInfo, error) {
+	t, err := l.n.query("SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, DATA_LENGTH FROM information_schema.TABLES WHERE " + where + " ORDER BY TABLE_NAME")
+	if err != nil {
+		return nil, err
+	}
+	list := make([]TableInfo, 0, len(t.rows))
+	for _, r := range t.rows {
+		info := TableInfo{Database: r[0], Name: r[1], View: r[2] != "BASE TABLE", Comment: r[3], Bytes: number(r[4])}
+		src, err := l.n.describe(info.Database, info.Name)
+		if err != nil {
+			return nil, err
+		}
+		if src == nil {
+			continue // dropped meanwhile
+		}
+		info.Columns = src.columns
+		if info.PrimaryKey, err = l.primaryKey(&info); err != nil {
+			return nil, err
+		}
+		list = append(list, info)
+	}
+	return list, nil
+}
+
+func (l *Lister) primaryKey(t *TableInfo) ([]string, error) {
+	r, err := l.n.query(fmt.Sprintf(`SELECT COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
+ WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX`, literal(t.Database), literal(t.Name)))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, row := range r.rows {
+		if row[1] != "" {
+			return nil, nil // a prefix does not identify a row by the values of columns
+		}
+		names = append(names, row[0])
+	}
+	return names, nil
+}
+
+// missing says that a database has no such table, or no table at all if name is empty.
+func (l *Lister) missing(database, name string) error {
+	e := &diag.Error{
+		Domain: diag.User, Code: diag.CodeSourceTable,
+		Msg:  fmt.Sprintf("there is no table %s.%s at MySQL %s, or the user may not see it", database, name, l.n.addr),
+		Hint: "check the name, and that the user has SELECT on the table",
+	}
+	dbs, err := l.n.databaseNames()
+	if err != nil {
+		return err
+	}
+	known := false
+	for _, d := range dbs {
+		known = known || strings.EqualFold(d, database)
+	}
+	switch {
+	case !known:
+		e.Msg = fmt.Sprintf("there is no database %s at MySQL %s, or the user may not see it", database, l.n.addr)
+		if near := configs.Nearest(database, dbs); near != "" {
+			e.Hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		return e
+	case name == "":
+		e.Msg = fmt.Sprintf("database %s at MySQL %s has no table that the user may see", database, l.n.addr)
+		return e
+	}
+	names, err := l.n.tableNames(database)
+	if err != nil {
+		return err
+	}
+	if near := configs.Nearest(name, names); near != "" {
+		e.Hint = fmt.Sprintf("did you mean %s.%s?", database, near)
+	}
+	return e
+}

@@ -1,0 +1,156 @@
+package mysqlcdc
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"leat/cdc"
+	"leat/cdc/mysqlrow"
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/connect"
+	"leat/internal/diag"
+)
+
+var _ connect.Discoverer = Connector{}
+
+// Discover describes tables as the server does. A column's type is that of
+// mysqlrow.NaturalType. Tables without a primary key are refused.
+func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*connect.Discovery, error) {
+	d := &discovery{spec: spec, connector: c, seen: map[string]bool{}}
+	if err := d.checkOptions(); err != nil {
+		return nil, err
+	}
+	cfg, err := connection(spec.Options)
+	if err != nil {
+		return nil, err
+	}
+	lister, err := cdc.NewLister(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer lister.Close()
+	for _, p := range spec.Include {
+		var list []cdc.TableInfo
+		if p.Table == "*" {
+			list, err = lister.All(p.Database)
+		} else {
+			list = make([]cdc.TableInfo, 1)
+			list[0], err = lister.One(p.Database, p.Table)
+		}
+		if err != nil {
+			if diag.DomainOf(err) != diag.User {
+				return nil, err
+			}
+			d.errs.Add(err)
+			continue
+		}
+		for i := range list {
+			d.take(&list[i])
+		}
+	}
+	d.checkExcludes()
+	if err := d.errs.Err(); err != nil {
+		return nil, err
+	}
+	return &d.out, nil
+}
+
+// discovery is one look at a server.
+type discovery struct {
+	spec      connect.DiscoverSpec
+	connector Connector
+	seen      map[string]bool
+	// excluded are the patterns of spec.Exclude that left a table out.
+	excluded map[connect.TablePattern]bool
+	out      connect.Discovery
+	errs     diag.List
+}
+
+// checkOptions checks the options of all tables at once.
+func (d *discovery) checkOptions() error {
+	v := maps.Clone(d.spec.Options)
+	// Names of tables come from the server, where any character may be in them.
+	v[database.Key], v[table.Key] = configs.Value{Text: "database"}, configs.Value{Text: "table"}
+	notices, errs := Options.Check(v, configs.CheckOptions{})
+	d.out.Notices = notices
+	return errs.Err()
+}
+
+func (d *discovery) take(t *cdc.TableInfo) {
+	if d.seen[t.ID()] {
+		return
+	}
+	d.seen[t.ID()] = true
+	for _, p := range d.spec.Exclude {
+		if p.Matches(t.Database, t.Name) {
+			if d.excluded == nil {
+				d.excluded = map[connect.TablePattern]bool{}
+			}
+			d.excluded[p] = true
+			return
+		}
+	}
+	def, errs := d.define(t)
+	if len(errs) > 0 {
+		d.errs = append(d.errs, errs...)
+		return
+	}
+	d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Comment: t.Comment, Bytes: t.Bytes, Table: def})
+}
+
+// define makes the definition of a table, or says all that is in the way.
+func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
+	if t.View {
+		return nil, diag.List{{
+			Domain: diag.User, Code: diag.CodeSourceTable, Table: t.ID(),
+			Msg: "it is a view, whose changes the binlog does not hold", Hint: "name the tables that it reads",
+		}}
+	}
+	var errs diag.List
+	def := &connect.Table{Name: t.ID(), Schema: &columnar.Schema{}, PrimaryKey: t.PrimaryKey, Metadata: map[string]string{}, Options: maps.Clone(d.spec.Options)}
+	def.Options[database.Key], def.Options[table.Key] = configs.Value{Text: t.Database}, configs.Value{Text: t.Name}
+	for _, c := range t.Columns {
+		typ, err := mysqlrow.NaturalType(c)
+		if err != nil {
+			from := len(errs)
+			errs.Add(err)
+			for _, e := range errs[from:] {
+				e.Table, e.Hint = t.ID(), "leave the table out, or carry it by a script whose CREATE TABLE statement leaves the column out"
+			}
+			continue
+		}
+		def.Schema.Fields = append(def.Schema.Fields, columnar.Field{ID: len(def.Schema.Fields), Name: c.Name, Type: typ, Comment: c.Comment})
+	}
+	if len(t.PrimaryKey) == 0 {
+		errs = append(errs, &diag.Error{
+			Domain: diag.User, Code: diag.CodeNoPrimaryKey, Table: t.ID(),
+			Msg: "it has no primary key, so updates and deletes would find no row in the lake", Hint: "add a primary key over whole columns, or leave the table out",
+		})
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	errs.Add(d.connector.CheckTable(def))
+	return def, errs
+}
+
+// checkExcludes tells of exclusions that leave nothing out.
+func (d *discovery) checkExcludes() {
+	for _, p := range d.spec.Exclude {
+		if !d.excluded[p] {
+			d.out.Notices = append(d.out.Notices, configs.Notice{Key: "exclude " + p.String(), Msg: fmt.Sprintf("%s leaves no table out", p)})
+		}
+	}
+	if len(d.errs) == 0 && len(d.out.Tables) == 0 {
+		names := make([]string, len(d.spec.Include))
+		for i, p := range d.spec.Include {
+			names[i] = p.String()
+		}
+		d.errs = append(d.errs, &diag.Error{
+			Domain: diag.User, Code: diag.CodeSourceTable, Msg: fmt.Sprintf("all tables of %s are excluded", strings.Join(names, ", ")), Hint: "exclude fewer",
+		})
+	}
+}

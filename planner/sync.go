@@ -1,0 +1,232 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"leat/catalog"
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/lakehouse/spec"
+)
+
+// SyncSpec asks for copies of tables of one source: same columns, same primary key.
+type SyncSpec struct {
+	// Connector is the name of the source's connector, such as mysql-cdc.
+	Connector string
+	// Options are those of a table of the source, without the name of the table.
+	Options          configs.Values
+	Include, Exclude []connect.TablePattern
+	// Database is that of all copies; empty gives each the database of its source.
+	Database string
+	// TableOptions are those of the tables in the lake.
+	TableOptions configs.Values
+}
+
+// SyncTables plans one job that carries the tables into the catalog of
+// env.Warehouse, as a script of CREATE TABLE and INSERT statements would. It asks
+// the source for the columns. The error is a diag.List with everything found.
+func SyncTables(ctx context.Context, sync SyncSpec, env Env) (*Result, error) {
+	s := newSession(env)
+	s.openFlagWarehouse(ctx)
+	s.checkSettings()
+	s.checkTableOptions(sync.TableOptions)
+	if err := s.errs.Err(); err != nil {
+		return nil, err
+	}
+	conn, ok := env.Registry.Get(sync.Connector)
+	source, finds := conn.(connect.Discoverer)
+	if !ok || !finds {
+		return nil, fmt.Errorf("planning a sync: connector %s finds no tables", sync.Connector)
+	}
+	found, err := source.Discover(ctx, connect.DiscoverSpec{Options: sync.Options, Include: sync.Include, Exclude: sync.Exclude})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range found.Notices {
+		s.notice(n)
+	}
+	y := &syncer{s: s, spec: &sync, source: source, target: s.current, buckets: map[int][]string{}}
+	for i := range found.Tables {
+		y.table(ctx, &found.Tables[i])
+	}
+	y.tellBuckets()
+	s.finishSync(sync.Include)
+	if err := s.errs.Err(); err != nil {
+		return nil, err
+	}
+	return s.result, nil
+}
+
+// finishSync names the job after the tables asked for, which stay the same when
+// tables come and go at the source.
+func (s *Session) finishSync(include []connect.TablePattern) {
+	if !configs.PipelineName.IsSet(s.settings) {
+		names := make([]string, len(include))
+		for i, p := range include {
+			names[i] = p.String()
+		}
+		slices.Sort(names)
+		s.settings[configs.PipelineName.Key] = configs.Value{Text: "sync_" + strings.Join(slices.Compact(names), ",")}
+	}
+	s.result.Mirror = true
+	s.finish()
+}
+
+// checkTableOptions checks options of lake tables with a primary key as WITH does.
+func (s *Session) checkTableOptions(opts configs.Values) {
+	notices, errs := configs.LakeTable.Check(opts, configs.CheckOptions{})
+	for _, n := range notices {
+		s.notice(n)
+	}
+	if err := configs.CheckRetention(opts); err != nil {
+		errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Msg: err.Error(), Hint: "set both so that min is at most max"})
+	}
+	if configs.Bucket.Get(opts) == spec.PostponeBucket {
+		errs = append(errs, &diag.Error{
+			Domain: diag.User, Code: diag.CodeRefusedOption, Option: configs.Bucket.Key,
+			Msg: "rows whose buckets are postponed are not written by this version of leat", Hint: "set it to a number of buckets, such as 4, or to -1",
+		})
+	}
+	s.fail2(errs)
+}
+
+// syncer adds one table after the other to the plan.
+type syncer struct {
+	s      *Session
+	spec   *SyncSpec
+	source connect.SourceConnector
+	target *namespace
+	// buckets lists the new tables by the number of buckets that leat chose.
+	buckets map[int][]string
+}
+
+func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
+	db := y.spec.Database
+	if db == "" {
+		db = d.Database
+	}
+	key, full := db+"."+d.Name, fullName(y.target, db, d.Name)
+	if y.target.tables[key] != nil {
+		y.s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeExists, Table: d.Table.Name, Msg: fmt.Sprintf("another table goes into %s already", full),
+			Hint: "leave one of them out, or let each go into the database of its own name",
+		})
+		return
+	}
+	before := len(y.s.errs)
+	to := y.place(ctx, db, d)
+	if to == nil || len(y.s.errs) > before {
+		return
+	}
+	y.pipe(d.Table, to)
+}
+
+// place takes an existing table of the same shape, or plans a new one.
+func (y *syncer) place(ctx context.Context, db string, d *connect.Discovered) *table {
+	s, full := y.s, fullName(y.target, db, d.Name)
+	want := y.schema(d)
+	have, err := y.target.lake.Table(ctx, db, d.Name)
+	if err != nil {
+		s.fail(err)
+		return nil
+	}
+	if have != nil {
+		for _, k := range fixedOptions {
+			if _, given := y.spec.TableOptions[k]; !given {
+				delete(want.Options, k)
+				if v, ok := have.Options[k]; ok {
+					want.Options[k] = v
+				}
+			}
+		}
+		if diff := shapeDiff(have, want); len(diff) > 0 {
+			s.fail(&diag.Error{
+				Domain: diag.User, Code: diag.CodeLakeShape, Msg: fmt.Sprintf("table %s exists already with another shape than %s at the source", full, d.Table.Name), Notes: diff,
+				Hint: "rename or drop the table of the lake, alter it to fit, or leave the table out",
+			})
+			return nil
+		}
+		for _, k := range optionDiff(have.Options, want.Options) {
+			s.notice(configs.Notice{Key: full + " " + k, Msg: fmt.Sprintf("table %s keeps its option '%s' = '%s'", full, k, have.Options[k])})
+		}
+		return s.lakeTable(y.target, db, d.Name, have, diag.Pos{}, nil)
+	}
+	if !configs.Bucket.IsSet(y.spec.TableOptions) {
+		n := bucketsFor(d.Bytes)
+		want.Options[configs.Bucket.Key] = strconv.Itoa(n)
+		y.buckets[n] = append(y.buckets[n], db+"."+d.Name)
+	}
+	if err := catalog.Validate(want); err != nil {
+		s.fail(inTable(err, d.Table.Name))
+		return nil
+	}
+	s.result.Steps = append(s.result.Steps, Step{Catalog: y.target.name, Warehouse: y.target.warehouse, Database: db, Table: d.Name, Schema: want})
+	return s.lakeTable(y.target, db, d.Name, want, diag.Pos{}, nil)
+}
+
+// schema is the definition of the copy of d.
+func (y *syncer) schema(d *connect.Discovered) *spec.TableSchema {
+	ts := &spec.TableSchema{
+		Version: 3, Fields: slices.Clone(d.Table.Schema.Fields), PrimaryKeys: d.Table.PrimaryKey, Options: map[string]string{},
+		Comment: d.Comment, HighestFieldID: len(d.Table.Schema.Fields) - 1,
+	}
+	for k, v := range y.spec.TableOptions {
+		ts.Options[k] = v.Text
+	}
+	return ts
+}
+
+// Fixed buckets of a new table: one for each bucketBytes of the source, maxBuckets at most.
+const (
+	bucketBytes = 512 << 20
+	maxBuckets  = 4
+)
+
+func bucketsFor(bytes int64) int { return int(min(maxBuckets, 1+max(0, bytes)/bucketBytes)) }
+
+// tellBuckets says what was chosen, as it cannot be changed without writing the table anew.
+func (y *syncer) tellBuckets() {
+	for _, n := range slices.Sorted(maps.Keys(y.buckets)) {
+		names := y.buckets[n]
+		more := ""
+		if rest := len(names) - 5; rest > 0 {
+			names, more = names[:5], fmt.Sprintf(" and %d more", rest)
+		}
+		y.s.notice(configs.Notice{
+			Key: fmt.Sprintf("buckets %d", n),
+			Msg: fmt.Sprintf("new tables get 'bucket' = '%d' by their size: %s%s; --table-conf bucket=N sets another number", n, strings.Join(names, ", "), more),
+		})
+	}
+}
+
+// pipe adds the way of all columns from one table into the other.
+func (y *syncer) pipe(from *connect.Table, to *table) {
+	b, in := y.s.builder, y.source.SourceMode(from)
+	sink := newSink(to, y.s.env.Lake)
+	if in != connect.InsertOnly && y.s.env.Lake.SinkMode(to.def) == connect.InsertOnly {
+		y.s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeTableShape, Table: to.full, Msg: from.Name + " brings updates and deletes, and this table takes inserts only",
+			Hint: "leave the option 'merge-engine' out",
+		})
+		return
+	}
+	sink.Mode = in
+	source, port := b.port(&scan{table: &table{full: from.Name, def: from}, def: from, source: -1}, y.source)
+	st := &b.plan.Sources[source].Tables[port]
+	exprs := make([]expr.Expr, len(from.Schema.Fields))
+	for i, f := range from.Schema.Fields {
+		st.Needed = append(st.Needed, i)
+		exprs[i] = expr.NamedColumn(i, f.Name, f.Type)
+	}
+	b.plan.Pipes = append(b.plan.Pipes, Pipe{
+		UID: fmt.Sprintf("calc-%d", len(b.plan.Pipes)+1), Source: source, Port: port, Sink: len(b.plan.Sinks), Exprs: exprs, Identity: true, In: in,
+	})
+	b.plan.Sinks = append(b.plan.Sinks, sink)
+}
