@@ -69,6 +69,10 @@ func (w *Writer) openTrees(f *frozen) error {
 	defer w.mu.Unlock()
 	for id, b := range missing {
 		b.vectors = deleted[id]
+		if w.layout.Postponed {
+			b.tree = mergetree.NewAppendTree(nil, func([]spec.DataFileMeta) []spec.DataFileMeta { return nil })
+			continue
+		}
 		if w.layout.Append {
 			b.tree = mergetree.NewAppendTree(live[id], func(live []spec.DataFileMeta) []spec.DataFileMeta { return w.t.pickAppend(live, false) })
 			continue
@@ -91,10 +95,10 @@ func (w *Writer) bucketVectors(ctx context.Context, snapshot int64, of map[bucke
 }
 
 // liveFiles gives the live files of some buckets at the latest snapshot, whose
-// id it gives. Unaware append tables that nobody compacts here need none: their
-// files are independent of each other.
+// id it gives. Unaware append tables that nobody compacts here and postponed rows
+// need none: their files are independent of each other.
 func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bucketID][]spec.DataFileMeta, int64, error) {
-	if w.layout.Append && w.t.Options.Bucket < 1 && w.t.Options.WriteOnly {
+	if w.layout.Postponed || w.layout.Append && w.t.Options.Bucket < 1 && w.t.Options.WriteOnly {
 		return nil, 0, nil
 	}
 	s, err := w.t.LatestSnapshot(ctx)

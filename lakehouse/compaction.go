@@ -34,7 +34,7 @@ type Compacted struct {
 	Snapshots        []int64
 }
 
-// RunCompaction compacts the buckets of the table, or of the partitions that
+// RunCompaction gives postponed rows their buckets and compacts the buckets of the table, or of the partitions that
 // cfg picks, until nothing is due in those that were there at the start. It
 // commits as it goes; cfg.Pool bounds the processors it takes.
 func (t *Table) RunCompaction(ctx context.Context, cfg WriteConfig, c Compaction) (Compacted, error) {
@@ -48,6 +48,9 @@ func (t *Table) RunCompaction(ctx context.Context, cfg WriteConfig, c Compaction
 	c.Commit.Attempt = cfg.Attempt
 	c.Commit.Dropped = r.drop
 	r.c = commit.New(t.FS, t.Path, t.Schema, c.Commit, cfg.Log)
+	if err := r.distribute(ctx); err != nil {
+		return r.done, err
+	}
 	for range maxRounds {
 		tasks, err := t.compactTasks(ctx, cfg, c.Full)
 		if err != nil || len(tasks) == 0 {
@@ -83,8 +86,27 @@ type compaction struct {
 
 func (r *compaction) run(ctx context.Context, tasks []compactTask) error {
 	msgs, err := runTasks(ctx, r.cfg.Pool, tasks)
-	if err != nil || len(msgs) == 0 {
+	if err != nil {
 		return err
+	}
+	return r.commit(ctx, msgs)
+}
+
+// distribute is the first step where rows are postponed.
+func (r *compaction) distribute(ctx context.Context) error {
+	if r.t.mode() != postponedBuckets {
+		return nil
+	}
+	msgs, err := r.t.Distribute(ctx, r.cfg)
+	if err != nil {
+		return err
+	}
+	return r.commit(ctx, msgs)
+}
+
+func (r *compaction) commit(ctx context.Context, msgs []spec.CommitMessage) error {
+	if len(msgs) == 0 {
+		return nil
 	}
 	r.id++
 	dropped := r.done.Dropped

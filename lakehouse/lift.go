@@ -15,7 +15,7 @@ import (
 // lifts reports whether compactions ride in the message of the files that they
 // compact: tables whose readers only see what was compacted.
 func (t *Table) lifts() bool {
-	return !t.Options.WriteOnly && len(t.Schema.PrimaryKeys) > 0 && (t.Options.Lookup || t.Options.ChangelogProducer == ChangelogFull)
+	return !t.Options.WriteOnly && len(t.Schema.PrimaryKeys) > 0 && t.mode() != postponedBuckets && (t.Options.Lookup || t.Options.ChangelogProducer == ChangelogFull)
 }
 
 // fullDue reports whether epoch id ends with a compaction of everything.

@@ -96,12 +96,14 @@ func (t *Table) checkCrossPartition() error {
 	return nil
 }
 
-// DynamicOptions are the options of tables whose buckets open as they fill.
+// DynamicOptions are the options of tables whose buckets open as they fill or are given later.
 type DynamicOptions struct {
 	// TargetRows is 'dynamic-bucket.target-row-num': the keys that fill a bucket.
 	TargetRows int
 	// MaxBuckets is 'dynamic-bucket.max-buckets' of a partition; -1 for no bound of its own.
 	MaxBuckets int
+	// PostponeBuckets is 'postpone.default-bucket-num': the buckets that a partition gets with its first rows.
+	PostponeBuckets int
 }
 
 // buckets is the most buckets that a partition can have.
@@ -123,5 +125,7 @@ func readDynamic(r *optionReader) DynamicOptions {
 	return DynamicOptions{
 		TargetRows: max(1, readInt(r, "dynamic-bucket.target-row-num", 2_000_000)),
 		MaxBuckets: readInt(r, "dynamic-bucket.max-buckets", -1),
+
+		PostponeBuckets: max(1, readInt(r, "postpone.default-bucket-num", 1)),
 	}
 }

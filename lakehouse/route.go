@@ -44,6 +44,8 @@ type router struct {
 	noMinus bool // -D and -U are dropped
 	noUB    bool // -U is dropped
 	append  bool
+	// postponed says that all rows wait in one place.
+	postponed bool
 	// kindCol is the column of rowkind.field, -1 for none; keepBefore says that -U
 	// rows retract; refused is the error for deletes, nil where the engine takes them.
 	kindCol    int
@@ -78,6 +80,10 @@ func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
 		input: t.Options.ChangelogProducer == ChangelogInput, noMinus: t.Options.IgnoreDelete, noUB: t.Options.IgnoreUpdateBefore,
 	}
 	r.kindCol, r.keepBefore, r.refused = t.Schema.Index(t.Options.RowKindField), t.Options.Engine.KeepsBefore(), t.refusesMinus()
+	if l.Postponed {
+		// What an old row means is for those to say who give the rows their buckets.
+		r.postponed, r.input, r.keepBefore = true, false, true
+	}
 	var err error
 	if !l.Append {
 		if r.codec, err = l.Codec(); err != nil {
@@ -326,7 +332,10 @@ func (r *router) place(w *Writer, i int) *bucket {
 		return r.ready(w, r.rowParts[i], r.nos[i])
 	}
 	no := int32(0)
-	if r.bucket != nil {
+	switch {
+	case r.postponed:
+		no = spec.PostponeBucket
+	case r.bucket != nil:
 		no = r.nos[i]
 	}
 	return r.ready(w, r.partition(i), no)

@@ -396,7 +396,7 @@ func (t *Table) ReadChangelog(ctx context.Context, id int64, each func(*columnar
 		}
 	}
 	for i := range entries {
-		if e := &entries[i]; e.Kind == spec.Add {
+		if e := &entries[i]; e.Kind == spec.Add && e.Bucket >= 0 {
 			if err := t.readChanges(ctx, schema, e, each); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
+	"leat/lakehouse/format/avro"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -92,6 +93,10 @@ func (t *Table) NewWriter(ctx context.Context, cfg WriteConfig) (*Writer, error)
 	if err != nil {
 		return nil, err
 	}
+	if t.mode() == postponedBuckets {
+		layout.Postponed = true
+		layout.Stats = make([]spec.StatsMode, len(layout.Stats))
+	}
 	r, err := newRouter(t, layout)
 	if err != nil {
 		return nil, err
@@ -140,8 +145,7 @@ func (t *Table) checkWritable() error {
 	refuse := func(option, msg, hint string) error {
 		return &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option, Msg: msg, Hint: hint}
 	}
-	o := &t.Options
-	if err := o.Files.check(t.Path, t.Schema); err != nil {
+	if err := t.Options.Files.check(t.Path, t.Schema); err != nil {
 		return err
 	}
 	if err := t.checkBuckets(); err != nil || len(t.Schema.PrimaryKeys) == 0 {
@@ -149,10 +153,6 @@ func (t *Table) checkWritable() error {
 	}
 	if err := t.checkCrossPartition(); err != nil {
 		return err
-	}
-	switch {
-	case t.mode() == postponedBuckets:
-		return refuse(spec.OptionBucket, fmt.Sprintf("leat does not write primary-key tables with %d buckets", o.Bucket), "create the table with 'bucket' = '-1' or a positive number")
 	}
 	for _, key := range []string{"bucket-function.type"} {
 		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
@@ -299,6 +299,7 @@ func (w *Writer) files(b *bucket, prefix string) mergetree.Files {
 	return mergetree.Files{
 		FS: w.t.FS, Dir: b.dir, Prefix: prefix, Attempt: w.cfg.Attempt, Counter: &w.cfg.Pool.names,
 		Format: w.t.Options.Files.Data, TargetSize: w.t.Options.TargetFileSize,
+		Avro: w.layout.Postponed && avro.Supports(w.layout.Fields),
 	}
 }
 

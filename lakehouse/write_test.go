@@ -172,7 +172,7 @@ func TestRefusedTables(t *testing.T) {
 		option  string
 		code    diag.Code
 	}{
-		{options: map[string]string{"bucket": "-2"}, option: "bucket", code: diag.CodeRefusedOption},
+		{options: map[string]string{"bucket": "-3"}, option: "bucket", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "2", "file.format": "csv"}, option: "file.format", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "2", "merge-engine": "aggregation", "fields.status.aggregate-function": "hll_sketch"}, option: "fields.status.aggregate-function", code: diag.CodeRefusedOption},
 		{options: map[string]string{"bucket": "-2"}, append: true, option: "bucket", code: diag.CodeRefusedOption},

@@ -106,3 +106,29 @@ func TestAppendBucketsInTurn(t *testing.T) {
 	}
 	x.check(want)
 }
+
+// TestPostponedRows lets both write rows without buckets, which leat gives out.
+func TestPostponedRows(t *testing.T) {
+	t.Parallel()
+	x := newTable(t, "postponed", `["part","id"]`, `["part"]`, `"bucket":"-2","postpone.default-bucket-num":"2"`)
+	want := map[int]row{}
+	x.open()
+	rows := some(0, 100, "leat")
+	x.write(rows...)
+	put(want, rows)
+	x.checkJava(map[int]row{})
+	x.distribute()
+	x.check(want)
+
+	rows = some(50, 120, "java")
+	x.java(1, rows)
+	put(want, rows)
+	x.distribute()
+	rows = append(some(110, 130, "again"), row{kind: columnar.Delete, id: 3, part: "p1"})
+	x.write(rows...)
+	put(want, rows[:len(rows)-1])
+	delete(want, 3)
+	x.close()
+	x.distribute()
+	x.check(want)
+}

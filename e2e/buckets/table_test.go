@@ -157,3 +157,12 @@ func put(into map[int]row, rows []row) {
 		into[r.id] = r
 	}
 }
+
+// distribute gives postponed rows their buckets.
+func (x *table) distribute() {
+	x.t.Helper()
+	done, err := x.tab.RunCompaction(x.t.Context(), lakehouse.WriteConfig{Attempt: uuid.NewString()}, lakehouse.Compaction{})
+	if err != nil || done.Dropped > 0 {
+		x.t.Fatal(done, err)
+	}
+}

@@ -260,26 +260,45 @@ func (c *Committer) replaceAll(ctx context.Context, p *part) (*part, error) {
 	return &q, nil
 }
 
+// badBuckets tells the buckets of p that found rules out. Where postponed rows
+// get their buckets, a partition comes whole or not at all: rows must neither be
+// lost nor be there twice.
+func badBuckets(p *part, found []conflict) func(bucketID) bool {
+	buckets, partitions := map[bucketID]bool{}, map[string]bool{}
+	for _, f := range found {
+		buckets[f.bucket] = true
+	}
+	for i := range p.entries {
+		if e := &p.entries[i]; e.Bucket == spec.PostponeBucket {
+			for _, f := range found {
+				if f.bucket.partition == string(e.Partition.Data) {
+					partitions[f.bucket.partition] = true
+				}
+			}
+		}
+	}
+	return func(id bucketID) bool { return buckets[id] || partitions[id.partition] }
+}
+
 // dropConflicts gives p without the buckets in found; nil if nothing is left.
 func (c *Committer) dropConflicts(p *part, found []conflict) *part {
-	bad := map[bucketID]bool{}
-	for _, f := range found {
-		bad[f.bucket] = true
-	}
+	bad := badBuckets(p, found)
 	q := *p
 	q.entries, q.changelog, q.index = nil, nil, nil
 	dropped := map[bucketID]*spec.CommitMessage{}
+	var order []bucketID
 	message := func(e *spec.ManifestEntry) *spec.CommitMessage {
 		m := dropped[bucketOf(e)]
 		if m == nil {
 			m = &spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
 			dropped[bucketOf(e)] = m
+			order = append(order, bucketOf(e))
 		}
 		return m
 	}
 	for _, e := range p.entries {
 		switch {
-		case !bad[bucketOf(&e)]:
+		case !bad(bucketOf(&e)):
 			q.entries = append(q.entries, e)
 		case e.Kind == spec.Add:
 			m := message(&e)
@@ -290,7 +309,7 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 		}
 	}
 	for _, e := range p.changelog {
-		if !bad[bucketOf(&e)] {
+		if !bad(bucketOf(&e)) {
 			q.changelog = append(q.changelog, e)
 			continue
 		}
@@ -300,7 +319,7 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 	for _, e := range p.index {
 		id := bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}
 		switch m := dropped[id]; {
-		case !bad[id]:
+		case !bad(id):
 			q.index = append(q.index, e)
 		case m == nil:
 		case e.Kind == spec.Add:
@@ -313,8 +332,8 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 		"partitions", c.partitionNames(found), "reason", found[0].why, "other", c.otherWriter())
 	if c.opt.Dropped != nil {
 		messages := make([]spec.CommitMessage, 0, len(dropped))
-		for _, f := range found {
-			messages = append(messages, *dropped[f.bucket])
+		for _, id := range order {
+			messages = append(messages, *dropped[id])
 		}
 		c.opt.Dropped(p.identifier, messages)
 	}
