@@ -24,17 +24,31 @@ type columnReader struct {
 	// leaf is the column's number in the file, -1 if the file lacks it.
 	leaf     int
 	optional bool
-	cr       file.ColumnChunkReader
+	cr       chunkReader
 	offset   int64
 	def      []int16
 	readN    func(c *columnReader, n int) (arrow.Array, error)
+	// nested reads a nested column, whose leaves it has; nil in a flat one.
+	nested *nestedReader
+}
+
+// chunkReader is what a decoder needs of a column chunk besides pages.
+type chunkReader interface {
+	Err() error
+	Type() parquet.Type
 }
 
 func newColumnReader(f columnar.Field, root *schema.GroupNode, s *schema.Schema, mem memory.Allocator) (columnReader, error) {
-	if f.Type.IsNested() {
-		return columnReader{}, &UnsupportedTypeError{Column: f.Name, Type: f.Type}
-	}
 	c := columnReader{field: f, typ: columnar.ArrowType(f.Type), mem: mem, leaf: -1, readN: readNulls}
+	if f.Type.IsNested() {
+		at := root.FieldIndexByName(f.Name)
+		if at < 0 {
+			return c, nil
+		}
+		var err error
+		c.nested, err = newNestedReader(f, root.Field(at), s, mem)
+		return c, err
+	}
 	leaf, col, err := leafOf(f.Name, root, s)
 	if err != nil || leaf < 0 {
 		return c, err
@@ -48,7 +62,34 @@ func newColumnReader(f columnar.Field, root *schema.GroupNode, s *schema.Schema,
 }
 
 // read gives the next n values; the row group has as many.
-func (c *columnReader) read(n int) (arrow.Array, error) { return c.readN(c, n) }
+func (c *columnReader) read(n int) (arrow.Array, error) {
+	if c.nested != nil {
+		return c.nested.read(n)
+	}
+	return c.readN(c, n)
+}
+
+// open starts the column's part of a row group.
+func (c *columnReader) open(rg *file.RowGroupReader) (err error) {
+	if c.nested != nil {
+		c.offset, err = c.nested.open(rg)
+		return err
+	}
+	if c.leaf < 0 {
+		return nil
+	}
+	c.cr, c.offset, err = openChunk(rg, c.leaf)
+	return err
+}
+
+func openChunk(rg *file.RowGroupReader, leaf int) (file.ColumnChunkReader, int64, error) {
+	meta, err := rg.MetaData().ColumnChunk(leaf)
+	if err != nil {
+		return nil, 0, err
+	}
+	cr, err := rg.Column(leaf)
+	return cr, meta.DataPageOffset(), err
+}
 
 // pages is what every typed chunk reader of the library offers.
 type pages[P any] interface {

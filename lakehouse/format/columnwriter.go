@@ -15,15 +15,45 @@ import (
 	"leat/internal/columnar"
 )
 
-// columnWriter carries one column from Arrow arrays into Parquet pages. The
+// column is one column of the file: a leaf, or the leaves of a nested column in file order.
+type column struct {
+	leaves []columnWriter
+	// nested is the root of a nested column, nil in a flat one.
+	nested *levelNode
+	nulls  int64
+}
+
+func newColumn(f columnar.Field) column {
+	var c column
+	eachLeaf(f, f.Name, func(_ string, t columnar.DataType) {
+		c.leaves = append(c.leaves, columnWriter{put: putterOf(t), nullable: t.Nullable, width: decimalWidth(t.Precision)})
+	})
+	if f.Type.IsNested() {
+		leaf := 0
+		c.nested = newLevelNode(f, 0, 0, &leaf)
+	}
+	return c
+}
+
+// write appends all of a.
+func (c *column) write(a arrow.Array) error {
+	c.nulls += int64(a.NullN())
+	if c.nested == nil {
+		return c.leaves[0].write(a)
+	}
+	return c.nested.write(c.leaves, a)
+}
+
+// columnWriter carries one leaf from Arrow arrays into Parquet pages. The
 // scratch slices live as long as the file.
 type columnWriter struct {
 	cw       file.ColumnChunkWriter
 	put      putFunc
 	nullable bool
+	// rep are the repetition levels of the values put, nil in a flat column.
+	rep []int16
 	// width is the byte width of a decimal kept as fixed-length bytes.
 	width int
-	nulls int64
 	// nan says that a FLOAT or DOUBLE column had a NaN, which voids its minimum and maximum.
 	nan bool
 
@@ -48,7 +78,6 @@ func (c *columnWriter) write(a arrow.Array) error {
 		}
 		return c.put(c, a, nil, nil)
 	}
-	c.nulls += int64(nulls)
 	if cap(c.levels) < n {
 		c.levels = make([]int16, n)
 	}
@@ -79,7 +108,7 @@ func putValues[T any](c *columnWriter, a arrow.Array, vals []T, def []int16, val
 	}
 	var err error
 	if valid == nil {
-		_, err = w.WriteBatch(vals, def, nil)
+		_, err = w.WriteBatch(vals, def, c.rep)
 	} else {
 		_, err = w.WriteBatchSpacedWithError(vals, def, nil, valid, int64(a.Data().Offset()))
 	}
@@ -242,7 +271,7 @@ func putDecimalBytes(c *columnWriter, a arrow.Array, def []int16, valid []byte) 
 	}
 	var err error
 	if valid == nil {
-		_, err = w.WriteBatchArrow(c.bytes, def, nil)
+		_, err = w.WriteBatchArrow(c.bytes, def, c.rep)
 	} else {
 		_, err = w.WriteBatchSpacedArrow(c.bytes, def, nil, valid, int64(a.Data().Offset()))
 	}
@@ -277,7 +306,7 @@ func putBytes(c *columnWriter, a arrow.Array, def []int16, valid []byte) error {
 	}
 	var err error
 	if valid == nil {
-		_, err = w.WriteBatchArrow(values, offsets, def, nil)
+		_, err = w.WriteBatchArrow(values, offsets, def, c.rep)
 	} else {
 		_, err = w.WriteBatchSpacedArrow(values, offsets, def, nil, valid, int64(a.Data().Offset()))
 	}

@@ -99,19 +99,21 @@ func (o Options) properties(fields []columnar.Field) (*parquet.WriterProperties,
 		distinct[n] = true
 	}
 	for _, f := range fields {
-		switch {
-		case distinct[f.Name] && !f.Type.Nullable && isDeltaKind(f.Type.Kind):
-			// Not on nullable columns: the encoder fails on a batch that is all null.
-			props = append(props, parquet.WithDictionaryFor(f.Name, false), parquet.WithEncodingFor(f.Name, parquet.Encodings.DeltaBinaryPacked))
-		case distinct[f.Name] || f.Type.Kind == columnar.Timestamp || f.Type.Kind == columnar.TimestampLTZ:
-			props = append(props, parquet.WithDictionaryFor(f.Name, false))
-		default:
-			// The dictionary is given up on the first page that it does not make smaller.
-			props = append(props, parquet.WithDictionaryCostFallbackFor(f.Name, true))
-		}
-		if f.Type.IsBytes() {
-			props = append(props, parquet.WithStatsFor(f.Name, false))
-		}
+		eachLeaf(f, f.Name, func(path string, t columnar.DataType) {
+			switch {
+			case distinct[path] && !t.Nullable && isDeltaKind(t.Kind):
+				// Not on nullable columns: the encoder fails on a batch that is all null.
+				props = append(props, parquet.WithDictionaryFor(path, false), parquet.WithEncodingFor(path, parquet.Encodings.DeltaBinaryPacked))
+			case distinct[path] || t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ:
+				props = append(props, parquet.WithDictionaryFor(path, false))
+			default:
+				// The dictionary is given up on the first page that it does not make smaller.
+				props = append(props, parquet.WithDictionaryCostFallbackFor(path, true))
+			}
+			if t.IsBytes() {
+				props = append(props, parquet.WithStatsFor(path, false))
+			}
+		})
 	}
 	return parquet.NewWriterProperties(props...), nil
 }

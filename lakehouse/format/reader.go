@@ -137,15 +137,7 @@ func (r *Reader) openGroup() (at int64, err error) {
 	}
 	for i := range r.cols {
 		c := &r.cols[i]
-		if c.leaf < 0 {
-			continue
-		}
-		meta, err := rg.MetaData().ColumnChunk(c.leaf)
-		if err != nil {
-			return 0, fmt.Errorf("opening column %s: %w", c.field.Name, err)
-		}
-		c.offset = meta.DataPageOffset()
-		if c.cr, err = rg.Column(c.leaf); err != nil {
+		if err := c.open(rg); err != nil {
 			return c.offset, fmt.Errorf("opening column %s: %w", c.field.Name, err)
 		}
 	}

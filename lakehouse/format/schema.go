@@ -26,7 +26,7 @@ func (e *UnsupportedTypeError) Error() string {
 func parquetSchema(fields []columnar.Field) (*schema.GroupNode, error) {
 	nodes := make(schema.FieldList, len(fields))
 	for i, f := range fields {
-		n, err := parquetNode(f)
+		n, err := parquetNode(f, f.ID, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -35,7 +35,12 @@ func parquetSchema(fields []columnar.Field) (*schema.GroupNode, error) {
 	return schema.NewGroupNode(rootName, parquet.Repetitions.Required, nodes, -1)
 }
 
-func parquetNode(f columnar.Field) (schema.Node, error) {
+// parquetNode makes the node of f. field and level are the id of the enclosing
+// field of the table's schema and the nesting below it; see childFields.
+func parquetNode(f columnar.Field, field, level int) (schema.Node, error) {
+	if f.Type.IsNested() {
+		return groupNode(f, field, level)
+	}
 	rep := parquet.Repetitions.Optional
 	if !f.Type.Nullable {
 		rep = parquet.Repetitions.Required

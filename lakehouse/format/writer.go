@@ -21,7 +21,7 @@ type Writer struct {
 	fields []columnar.Field
 	fw     *file.Writer
 	rg     file.BufferedRowGroupWriter
-	cols   []columnWriter
+	cols   []column
 	rows   int64
 	// cut sums the compressed bytes of the row groups already cut.
 	cut int64
@@ -44,9 +44,9 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (wr *Writer, 
 	if err != nil {
 		return nil, fmt.Errorf("starting a parquet file: %w", err)
 	}
-	wr = &Writer{opts: opts, fields: fields, fw: fw, cols: make([]columnWriter, len(fields))}
+	wr = &Writer{opts: opts, fields: fields, fw: fw, cols: make([]column, len(fields))}
 	for i, f := range fields {
-		wr.cols[i] = columnWriter{put: putterOf(f.Type), nullable: f.Type.Nullable, width: decimalWidth(f.Type.Precision)}
+		wr.cols[i] = newColumn(f)
 	}
 	return wr, nil
 }
@@ -69,10 +69,8 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) (err error) {
 		if w.rg, err = w.fw.AppendBufferedRowGroupChecked(); err != nil {
 			return fmt.Errorf("starting a row group: %w", err)
 		}
-		for i := range w.cols {
-			if w.cols[i].cw, err = w.rg.Column(i); err != nil {
-				return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
-			}
+		if err = w.openColumns(); err != nil {
+			return err
 		}
 	}
 	for i := range w.cols {
@@ -86,6 +84,20 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) (err error) {
 	w.rows += int64(rows)
 	if w.rg.TotalCompressedBytes() >= w.opts.BlockSize {
 		return w.cutRowGroup()
+	}
+	return nil
+}
+
+// openColumns takes the chunk writers of the row group at hand.
+func (w *Writer) openColumns() (err error) {
+	at := 0
+	for i := range w.cols {
+		for k := range w.cols[i].leaves {
+			if w.cols[i].leaves[k].cw, err = w.rg.Column(at); err != nil {
+				return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
+			}
+			at++
+		}
 	}
 	return nil
 }
@@ -109,7 +121,9 @@ func (w *Writer) Size() int64 {
 	}
 	n := w.cut + w.rg.TotalCompressedBytes()
 	for i := range w.cols {
-		n += w.cols[i].cw.CurrentEncoder().EstimatedDataEncodedSize()
+		for k := range w.cols[i].leaves {
+			n += w.cols[i].leaves[k].cw.CurrentEncoder().EstimatedDataEncodedSize()
+		}
 	}
 	return n
 }
@@ -131,14 +145,18 @@ func (w *Writer) Close() (info FileInfo, err error) {
 		return info, fmt.Errorf("reading back the footer: %w", err)
 	}
 	info = FileInfo{Size: w.fw.TotalBytesWritten(), Rows: w.rows, Stats: make([]ColumnStats, len(w.fields))}
+	at := 0
 	for i, f := range w.fields {
-		if info.Stats[i], err = footerStats(meta, i, f.Type, w.opts.Mem); err != nil {
-			return info, fmt.Errorf("reading statistics of column %s: %w", f.Name, err)
+		if c := &w.cols[i]; c.nested == nil {
+			if info.Stats[i], err = footerStats(meta, at, f.Type, w.opts.Mem); err != nil {
+				return info, fmt.Errorf("reading statistics of column %s: %w", f.Name, err)
+			}
+			if c.leaves[0].nan {
+				info.Stats[i].MinMax = nil
+			}
 		}
 		info.Stats[i].Nulls = w.cols[i].nulls
-		if w.cols[i].nan {
-			info.Stats[i].MinMax = nil
-		}
+		at += len(w.cols[i].leaves)
 	}
 	return info, nil
 }
