@@ -117,6 +117,8 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		WriteOnly:         readBool(r, "write-only", false) || readBool(r, "write.compaction-skip", false),
 		RowKindField:      readText(r, "rowkind.field", ""),
 		DeletionVectors:   readBool(r, "deletion-vectors.enabled", false),
+		Bitmap64:          readBool(r, "deletion-vectors.bitmap64", false),
+		Expire:            parseExpire(r, s),
 		IgnoreDelete: readBool(r, "ignore-delete", false) || readBool(r, "deduplicate.ignore-delete", false) ||
 			readBool(r, "first-row.ignore-delete", false) || readBool(r, "partial-update.ignore-delete", false),
 		IgnoreUpdateBefore: readBool(r, "ignore-update-before", false),

@@ -33,6 +33,11 @@ type ScanOptions struct {
 	At *spec.Snapshot
 	// File picks files; nil takes all.
 	File func(*spec.ManifestEntry) bool
+	// Travel picks the state to read where At and Snapshot do not.
+	Travel Travel
+	// Where are conditions that all rows wanted meet. Files and buckets that hold no
+	// such row are left out; the rows that come are not filtered.
+	Where []Condition
 	// KeepDeletes gives deleted rows too; every batch has kinds then.
 	KeepDeletes bool
 }
@@ -76,7 +81,11 @@ type Split struct {
 // the schema it was made with, the latest one with the table's.
 func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	s, err := o.At, error(nil)
-	if s == nil {
+	if s == nil && o.Snapshot == 0 && o.Travel != (Travel{}) {
+		s, err = t.Resolve(ctx, o.Travel)
+		o.At = s
+	}
+	if s == nil && err == nil {
 		s, err = t.snapshotOf(ctx, o.Snapshot)
 	}
 	if err != nil {
@@ -95,6 +104,11 @@ func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	}
 	if o.File != nil {
 		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !o.File(&e) })
+	}
+	if len(o.Where) > 0 {
+		if entries, err = p.prune(ctx, entries, o.Where); err != nil {
+			return nil, err
+		}
 	}
 	if p.deleted, err = t.vectorRefs(ctx, s, nil); err != nil {
 		return nil, err

@@ -1,11 +1,13 @@
 package mergetree
 
 import (
+	"io"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/spec"
 )
 
 // ChangeOptions say which changes a compaction gives.
@@ -16,6 +18,52 @@ type ChangeOptions struct {
 	// Deduplicate leaves out updates that change no value, those of Ignored apart.
 	Deduplicate bool
 	Ignored     []string
+	// Compare takes the rows of level 0 for one state of a table and those above it
+	// for another, from which the changes lead to the first.
+	Compare bool
+}
+
+// AtLevel gives the rows of r, which have no sequence numbers, as those of a
+// file of that level: lower levels hold younger rows.
+func AtLevel(r RowReader, level int32) RowReader {
+	return &leveled{RowReader: r, file: &spec.DataFileMeta{Level: level}}
+}
+
+type leveled struct {
+	RowReader
+	file *spec.DataFileMeta
+}
+
+func (l *leveled) Next() (*Rows, error) {
+	rows, err := l.RowReader.Next()
+	if err != nil {
+		return nil, err
+	}
+	rows.file = l.file
+	for i := range rows.Seq {
+		rows.Seq[i] = -int64(l.file.Level)
+	}
+	return rows, nil
+}
+
+// NextChanges gives the next changes, of about n keys; io.EOF at the end. Only
+// with MergeOptions.Changes; the caller releases the rows before the next call.
+func (m *Merge) NextChanges(n int) (*Rows, error) {
+	for {
+		c, err := m.next(n)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			return nil, io.EOF
+		}
+		for _, a := range c.values {
+			a.Release()
+		}
+		if ch := &m.fold.changes.chunk; ch.rows > 0 {
+			return &Rows{Values: slices.Clone(ch.values), Seq: slices.Clone(ch.seq), Kinds: slices.Clone(ch.kinds)}, nil
+		}
+	}
 }
 
 // merging is what a Merge needs besides the loser tree where it folds.
@@ -157,6 +205,13 @@ func (f *merging) before(from, to int, level0 bool, upper int) {
 	if upper >= 0 && !columnar.RowKind(g.kinds[upper]).Retracts() {
 		b, seq = g.refs[upper], g.seq[upper]
 		touched = touched && f.engine.Kind != FirstRow
+	}
+	if f.opts.Changes.Compare {
+		// A row that the newer state lacks is a deleted one.
+		touched = true
+		if !level0 {
+			g.kinds[to-1] = int8(columnar.Delete)
+		}
 	}
 	g.before, g.beforeS, g.touched = append(g.before, b), append(g.beforeS, seq), append(g.touched, touched)
 }
