@@ -333,6 +333,12 @@ func (s *Session) dropTable(ctx context.Context, v *sqlfront.Drop) {
 	c.gone[key] = true
 }
 
+func (s *Session) truncate(ctx context.Context, v *sqlfront.Truncate) {
+	if c, db, name, _, ok := s.lakeTarget(ctx, v.Name, false); ok {
+		s.add(s.step(StepTruncate, v.Pos(), c, db, name))
+	}
+}
+
 func (s *Session) dropDatabase(ctx context.Context, v *sqlfront.Drop) {
 	c, db, ok := s.splitDatabase(v.Name)
 	if !ok {

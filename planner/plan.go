@@ -76,6 +76,7 @@ const (
 	StepDropTable
 	StepDropDatabase
 	StepDropPartitions
+	StepTruncate
 	StepCall
 	StepSelect
 	// StepRows gives rows that were known when the script was planned.

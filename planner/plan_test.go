@@ -72,11 +72,20 @@ func run(t *testing.T, cmd, text, warehouse string) string {
 	return b.String()
 }
 
+var stepNames = map[planner.StepKind]string{
+	planner.StepAlter: "alter", planner.StepRenameTable: "rename table", planner.StepDropTable: "drop table", planner.StepDropDatabase: "drop database",
+	planner.StepDropPartitions: "drop partitions of", planner.StepTruncate: "truncate", planner.StepCall: "call", planner.StepSelect: "select from", planner.StepRows: "rows",
+}
+
 func print(b *strings.Builder, r *planner.Result) {
 	for _, n := range r.Notices {
 		fmt.Fprintf(b, "notice %s %s\n", n.Pos, n.Msg)
 	}
 	for _, s := range r.Steps {
+		if s.Kind != planner.StepCreate {
+			fmt.Fprintf(b, "step: %s %s.%s.%s %+v\n", stepNames[s.Kind], s.Catalog, s.Database, s.Table, s.Changes)
+			continue
+		}
 		if s.Table == "" {
 			fmt.Fprintf(b, "step: create database %s.%s\n", s.Catalog, s.Database)
 			continue

@@ -199,6 +199,8 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 		s.alterTable(ctx, v)
 	case *sqlfront.Drop:
 		s.drop(ctx, v)
+	case *sqlfront.Truncate:
+		s.truncate(ctx, v)
 	case *sqlfront.CallProcedure:
 		s.callProcedure(v)
 	case *sqlfront.QueryStatement:

@@ -253,6 +253,12 @@ type Drop struct {
 	Cascade bool
 }
 
+// Truncate is TRUNCATE TABLE.
+type Truncate struct {
+	Span
+	Name ObjectName
+}
+
 // Insert is INSERT INTO or INSERT OVERWRITE.
 type Insert struct {
 	Span

@@ -36,6 +36,9 @@ func (w *writer) statement(st Statement) {
 		w.createTable(s)
 	case *Drop:
 		w.drop(s)
+	case *Truncate:
+		w.put("TRUNCATE TABLE ")
+		w.object(s.Name)
 	case *AlterTable:
 		w.alterTable(s)
 	case *Insert:

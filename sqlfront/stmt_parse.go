@@ -55,6 +55,10 @@ func (p *parser) statement() Statement {
 		return p.show()
 	case "DESCRIBE", "DESC":
 		return p.describe()
+	case "TRUNCATE":
+		p.i++
+		p.expect("TABLE")
+		return &Truncate{Name: p.objectName("the name of a table")}
 	case "REPLACE":
 		if p.is("REPLACE", "TABLE") {
 			p.i++
@@ -66,10 +70,9 @@ func (p *parser) statement() Statement {
 
 // later are statements that are read as Unsupported, with what to do instead.
 var later = map[string]string{
-	"UPDATE":   "write the new row into the source; the job carries it over",
-	"DELETE":   "delete the row at the source; the job carries it over",
-	"TRUNCATE": "drop the table and create it again",
-	"STOP":     "use 'leat job stop'",
+	"UPDATE": "write the new row into the source; the job carries it over",
+	"DELETE": "delete the row at the source; the job carries it over",
+	"STOP":   "use 'leat job stop'",
 }
 
 // refused are statements that are errors here and in Flink.

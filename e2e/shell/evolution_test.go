@@ -36,7 +36,7 @@ type evolving struct {
 func TestRandomSchemaChanges(t *testing.T) {
 	t.Parallel()
 	java := judge.Java(t)
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			t.Parallel()
 			e := &evolving{
@@ -45,7 +45,7 @@ func TestRandomSchemaChanges(t *testing.T) {
 			}
 			run(t, e.warehouse, `CREATE DATABASE d; CREATE TABLE d.t (k INT, c0 INT, c1 STRING, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '2')`)
 			e.write(1)
-			for round := range 8 {
+			for round := range 6 {
 				for range 1 + e.rnd.IntN(3) {
 					e.change()
 				}

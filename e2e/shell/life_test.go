@@ -90,4 +90,9 @@ func TestJavaReadsWhatStatementsLeave(t *testing.T) {
 	all("Java wrote after the fast-forward")
 	run(t, wh, "CALL sys.delete_branch('d.t', 'dev'); CALL sys.delete_tag('d.t', 'two'); CALL sys.remove_orphan_files('d.t')")
 	all("cleaned up")
+	run(t, wh, "TRUNCATE TABLE d.t")
+	all("truncated")
+	if n := java.Count(t, wh, "d.t"); n != 0 {
+		t.Errorf("%d rows are left of a truncated table", n)
+	}
 }

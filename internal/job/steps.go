@@ -132,6 +132,8 @@ func (a *application) change(ctx context.Context) error {
 		return a.c.RenameTable(ctx, a.id(), s.NewName)
 	case planner.StepDropTable:
 		return a.c.DropTable(ctx, a.id(), s.IfExists)
+	case planner.StepTruncate:
+		return maintain.Truncate(ctx, a.fs, a.c.TablePath(a.id()))
 	case planner.StepDropDatabase:
 		return a.c.DropDatabase(ctx, s.Database, s.IfExists, s.Cascade)
 	case planner.StepDropPartitions:

@@ -139,6 +139,20 @@ func DropPartitions(ctx context.Context, fs fileio.FS, path string, specs []Part
 	return t.dropPartitions(ctx, all, match)
 }
 
+// Truncate removes all rows of the table in directory path as one OVERWRITE
+// snapshot; older snapshots keep theirs.
+func Truncate(ctx context.Context, fs fileio.FS, path string) error {
+	t, err := openTable(ctx, fs, path)
+	if err != nil {
+		return err
+	}
+	if latest, err := t.snaps.Latest(ctx); err != nil || latest == 0 {
+		return err
+	}
+	_, err = t.committer(commit.Options{}).Commit(ctx, commit.Request{User: uuid.NewString(), Identifier: spec.BatchIdentifier, Overwrite: true})
+	return err
+}
+
 // String gives the spec as a=1,b=2 in order of the names.
 func (p PartitionSpec) String() string {
 	parts := make([]string, 0, len(p))
