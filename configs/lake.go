@@ -16,16 +16,17 @@ const (
 
 // The table options that leat acts by.
 var (
-	Bucket = Int(LakeTable, "bucket", -1, "Buckets of a partition; -1 opens buckets as they fill, or is the unaware append mode without a primary key.",
+	Bucket = Int(LakeTable, "bucket", -1, "Buckets of a partition; -1 opens buckets as they fill, or is the unaware append mode without a primary key; -2 leaves rows unseen until CALL sys.compact gives them buckets.",
 		Check(ParseInt, func(n int64) error {
 			if n != -1 && n != -2 && n < 1 {
-				return errors.New("must be -1, or 1 and more")
+				return errors.New("must be -1, -2, or 1 and more")
 			}
 			return nil
 		}))
 	BucketKey      = String(LakeTable, "bucket-key", "", "Columns whose hash chooses the bucket; the default is the primary key without the partition columns.", Optional())
 	DynamicRows    = Int(LakeTable, "dynamic-bucket.target-row-num", 2_000_000, "Keys that fill a bucket where 'bucket' is -1.", AtLeast(1))
 	DynamicMost    = Int(LakeTable, "dynamic-bucket.max-buckets", -1, "Most buckets of a partition where 'bucket' is -1; -1 for no bound.")
+	PostponeCount  = Int(LakeTable, "postpone.default-bucket-num", 1, "Buckets that a partition gets with its first postponed rows.", AtLeast(1))
 	BucketFunction = Enum(LakeTable, "bucket-function.type", "default", "How a bucket is chosen.", []string{"default", "mod"}, OnlyNow("default", laterEngine))
 	FileFormat     = Enum(LakeTable, "file.format", "parquet", "Format of data files.",
 		[]string{"parquet", "orc", "avro", "csv", "json", "text"}, OnlyNow("parquet", "write 'parquet'"))

@@ -290,13 +290,6 @@ func (s *Session) checkLakeOptions(name string, v *sqlfront.CreateTable) diag.Li
 		o, _ := configs.RetainMax.Value(opts)
 		errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: o.Pos, Table: name, Msg: err.Error(), Hint: "set both so that min is at most max"})
 	}
-	if n := configs.Bucket.Get(opts); v.PrimaryKey != nil && n == spec.PostponeBucket {
-		o, _ := configs.Bucket.Value(opts)
-		errs = append(errs, &diag.Error{
-			Domain: diag.User, Code: diag.CodeRefusedOption, Pos: o.Pos, Table: name, Option: "bucket",
-			Msg: "rows whose buckets are postponed are not written by this version of leat", Hint: "set 'bucket' to -1 or to a number of buckets, such as '4'",
-		})
-	}
 	return errs
 }
 

@@ -3,6 +3,7 @@ package procedure
 import (
 	"context"
 	"maps"
+	"runtime"
 	"strings"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"leat/configs"
 	"leat/internal/diag"
 	"leat/lakehouse"
-	"leat/lakehouse/commit"
 	"leat/lakehouse/spec"
 )
 
@@ -92,20 +92,15 @@ func (x *execution) duration(name string) (time.Duration, error) {
 	return d, nil
 }
 
-// compactTable compacts what is due, or everything, and commits it.
+// compactTable gives postponed rows their buckets, compacts what is due, or everything, and commits it.
 func (x *execution) compactTable(ctx context.Context, t *target, full bool, only func(spec.BinaryRow) bool) error {
 	tab, err := lakehouse.Open(ctx, x.env.FS, t.path)
 	if err != nil {
 		return err
 	}
-	attempt, user := uuid.NewString(), uuid.NewString()
-	msgs, err := tab.Compact(ctx, lakehouse.WriteConfig{Attempt: attempt, User: user, Partition: only}, full)
-	if err != nil || len(msgs) == 0 {
-		return err
-	}
-	c := commit.New(x.env.FS, t.path, tab.Schema, commit.Options{Attempt: attempt}, nil)
-	ids, err := c.Commit(ctx, commit.Request{User: user, Identifier: spec.BatchIdentifier, Messages: msgs})
-	if err == nil && len(ids) == 0 {
+	cfg := lakehouse.WriteConfig{Attempt: uuid.NewString(), Pool: lakehouse.NewWorkPool(2 * runtime.GOMAXPROCS(0)), Partition: only}
+	done, err := tab.RunCompaction(ctx, cfg, lakehouse.Compaction{Full: full})
+	if err == nil && done.Buckets == 0 && done.Dropped > 0 {
 		return &diag.Error{
 			Domain: diag.External, Code: diag.CodeLakeConflict, Table: t.id.String(), Retry: true,
 			Msg: "another writer compacted the same buckets meanwhile", Hint: "call it again, or stop the other writer",
