@@ -7,6 +7,11 @@
 // lakehouse/commit's work; its outcome comes back through Writer.Committed.
 // Scan reads a snapshot, merged; ReadChangelog the changes of one.
 //
+// How rows find their buckets is the table's mode (mode.go): by hash, by the
+// index of key hashes that is committed with the rows (hashindex.go), by the
+// index of keys read at the start where a row may change its partition
+// (keyindex.go), or later, by a compaction (postpone.go).
+//
 // What is not here: the merge tree of one bucket (mergetree), file formats
 // (format), structures and codecs (spec), snapshots' commit (commit) and
 // expiration (maintain).
@@ -15,6 +20,8 @@
 // batches, buffers and frozen epochs of all writers; a file named in a
 // prepared message is never removed by a Writer; a compaction's result rides
 // in the message of a later epoch than its inputs.
+//
+// Compactions apart from any writer are compaction.go and compact.go.
 //
 // Start with table.go, then write.go (routing), prepare.go (epochs), bucket.go
 // (levels and compaction) and scan.go.

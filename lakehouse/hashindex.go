@@ -252,8 +252,6 @@ type hashTable struct {
 // hashSlot holds the bucket's number plus one; 0 is an empty slot.
 type hashSlot struct{ hash, bucket int32 }
 
-func (h *hashTable) size() int64 { return 8 * int64(len(h.slots)) }
-
 // find gives the slot of hash, or the empty one where it belongs. The hashes
 // are spread well: their low bits say where to begin.
 func (h *hashTable) find(hash int32) *hashSlot {

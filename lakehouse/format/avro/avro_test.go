@@ -28,8 +28,11 @@ func fields() []columnar.Field {
 	types := []columnar.DataType{
 		columnar.Of(columnar.Boolean), columnar.Of(columnar.TinyInt), columnar.Of(columnar.SmallInt), columnar.Of(columnar.Int), columnar.Of(columnar.BigInt),
 		columnar.Of(columnar.Float), columnar.Of(columnar.Double), columnar.DecimalOf(9, 2), columnar.DecimalOf(38, 10), columnar.StringType(), columnar.BytesType(),
-		columnar.Of(columnar.Date), {Kind: columnar.Time, Nullable: true, Precision: 3}, columnar.TimestampOf(3), columnar.TimestampOf(6),
-		{Kind: columnar.TimestampLTZ, Nullable: true, Precision: 6}, columnar.Of(columnar.BigInt).NotNull(), columnar.StringType().NotNull(),
+		columnar.Of(columnar.Date),
+		{Kind: columnar.Time, Nullable: true, Precision: 3},
+		columnar.TimestampOf(3), columnar.TimestampOf(6),
+		{Kind: columnar.TimestampLTZ, Nullable: true, Precision: 6},
+		columnar.Of(columnar.BigInt).NotNull(), columnar.StringType().NotNull(),
 	}
 	out := make([]columnar.Field, len(types))
 	for i, t := range types {

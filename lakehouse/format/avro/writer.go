@@ -23,16 +23,16 @@ const magic = "Obj\x01"
 
 // Writer writes one Avro file. It is not safe for concurrent use.
 type Writer struct {
-	out   io.Writer
-	cols  []encoder
-	sync  [syncBytes]byte
-	enc   *zstd.Encoder // nil writes blocks as they are
+	out  io.Writer
+	cols []encoder
+	sync [syncBytes]byte
+	enc  *zstd.Encoder // nil writes blocks as they are
 	// block is the block at hand, records what is in it; packed and head are used again.
 	block, packed, head []byte
 	records             int64
-	rows    int64
-	size    int64
-	err     error
+	rows                int64
+	size                int64
+	err                 error
 }
 
 // NewWriter starts a file on w with the given columns. Of opts, Compression and
