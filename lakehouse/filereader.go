@@ -108,6 +108,8 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 		case !ok:
 			// No column has an empty name: this one reads as nulls.
 			old = columnar.Field{Type: c.Type.AsNullable()}
+		case c.Type.IsNested() && readsAs(old.Type, c.Type, datafile.NameOf(path) != datafile.Parquet):
+			old.Type = c.Type
 		case !old.Type.EqualIgnoreNull(c.Type):
 			if CastOf(old.Type, c.Type) == CastNone {
 				return nil, fmt.Errorf("reading data file %s: column %s was %s and is %s now, which cannot be read yet", f.FileName, c.Name, old.Type, c.Type)

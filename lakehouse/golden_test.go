@@ -64,11 +64,14 @@ func want(t testing.TB, rows []map[string]json.RawMessage, s *columnar.Schema, k
 	return out
 }
 
-// flatColumns are the columns of types that leat reads.
-func flatColumns(fields []columnar.Field) []string {
+// shownColumns are the columns to compare: the golden files show VARIANT as
+// JSON, leat runs no functions on nested columns, and it reads none of Avro.
+func shownColumns(tab *lakehouse.Table, fields []columnar.Field) []string {
 	var out []string
+	options := tab.Schema.Options
 	for _, f := range fields {
-		if !f.Type.IsNested() {
+		unread := options["file.format"] == "avro" || options["fields."+f.Name+".aggregate-function"] != ""
+		if f.Type.Kind != columnar.Variant && !(f.Type.IsNested() && unread) {
 			out = append(out, f.Name)
 		}
 	}
@@ -109,7 +112,7 @@ func TestGoldenTables(t *testing.T) {
 
 func checkGolden(t *testing.T, tab *lakehouse.Table, g goldenTable) {
 	t.Helper()
-	schema, got := readAll(t, tab, lakehouse.ScanOptions{Columns: flatColumns(tab.Schema.Fields)})
+	schema, got := readAll(t, tab, lakehouse.ScanOptions{Columns: shownColumns(tab, tab.Schema.Fields)})
 	if diff := cmp.Diff(want(t, g.RowsLatest, schema, false), got); diff != "" {
 		t.Errorf("latest snapshot (-want +got):\n%s", diff)
 	}
@@ -123,13 +126,13 @@ func checkGolden(t *testing.T, tab *lakehouse.Table, g goldenTable) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Columns = flatColumns(plan.Schema.Fields)
+		o.Columns = shownColumns(tab, plan.Schema.Fields)
 		schema, got := readAll(t, tab, o)
 		if diff := cmp.Diff(want(t, rows, schema, false), got); diff != "" {
 			t.Errorf("snapshot %s (-want +got):\n%s", id, diff)
 		}
 	}
-	if g.Changelog == nil || len(flatColumns(tab.Schema.Fields)) < len(tab.Schema.Fields) || tab.Schema.ID > 0 {
+	if g.Changelog == nil || len(shownColumns(tab, tab.Schema.Fields)) < len(tab.Schema.Fields) || tab.Schema.ID > 0 {
 		return
 	}
 	perSnapshot := map[string][]map[string]json.RawMessage{}

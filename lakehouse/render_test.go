@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,9 +54,41 @@ func render(a arrow.Array, i int, t columnar.DataType) string {
 			s += "Z"
 		}
 		return s
+	case *array.Map:
+		var pairs []string
+		for _, p := range listOf(v.ValueOffsets(i)) {
+			value := columnar.Of(columnar.Int)
+			key := t.Elem
+			if t.Kind == columnar.Map {
+				key, value = t.Key, *t.Elem
+			}
+			pairs = append(pairs, render(v.Keys(), p, *key)+"="+render(v.Items(), p, value))
+		}
+		slices.Sort(pairs)
+		return "{" + strings.Join(pairs, ",") + "}"
+	case *array.List:
+		var parts []string
+		for _, p := range listOf(v.ValueOffsets(i)) {
+			parts = append(parts, render(v.ListValues(), p, *t.Elem))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case *array.Struct:
+		var parts []string
+		for k, f := range t.Fields {
+			parts = append(parts, f.Name+":"+render(v.Field(k), i, f.Type))
+		}
+		return "(" + strings.Join(parts, ",") + ")"
 	default:
 		return fmt.Sprintf("?%T", a)
 	}
+}
+
+func listOf(from, to int64) []int {
+	var out []int
+	for i := from; i < to; i++ {
+		out = append(out, int(i))
+	}
+	return out
 }
 
 func fraction(t time.Time, layout string, digits int) string {
@@ -81,6 +114,9 @@ func renderFloat(f float64, bits int) string {
 // expected gives a value of expected.json in the form of render.
 func expected(t testing.TB, raw json.RawMessage, typ columnar.DataType) string {
 	t.Helper()
+	if typ.IsNested() && string(raw) != "null" {
+		return expectedNested(t, raw, typ)
+	}
 	var s string
 	if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
 		return s
@@ -95,6 +131,47 @@ func expected(t testing.TB, raw json.RawMessage, typ columnar.DataType) string {
 		}
 	}
 	return string(raw)
+}
+
+// expectedNested does it for a nested value, which is not null: maps are lists of pairs.
+func expectedNested(t testing.TB, raw json.RawMessage, typ columnar.DataType) string {
+	t.Helper()
+	var list []json.RawMessage
+	var fields map[string]json.RawMessage
+	into := any(&list)
+	if typ.Kind == columnar.Row {
+		into = &fields
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatalf("%s is no %s: %v", raw, typ, err)
+	}
+	var parts []string
+	switch typ.Kind {
+	case columnar.Row:
+		for _, f := range typ.Fields {
+			parts = append(parts, f.Name+":"+expected(t, fields[f.Name], f.Type))
+		}
+		return "(" + strings.Join(parts, ",") + ")"
+	case columnar.Array:
+		for _, e := range list {
+			parts = append(parts, expected(t, e, *typ.Elem))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	default:
+		key, value := typ.Elem, columnar.Of(columnar.Int)
+		if typ.Kind == columnar.Map {
+			key, value = typ.Key, *typ.Elem
+		}
+		for _, e := range list {
+			var pair [2]json.RawMessage
+			if err := json.Unmarshal(e, &pair); err != nil {
+				t.Fatalf("%s is no pair: %v", e, err)
+			}
+			parts = append(parts, expected(t, pair[0], *key)+"="+expected(t, pair[1], value))
+		}
+		slices.Sort(parts)
+		return "{" + strings.Join(parts, ",") + "}"
+	}
 }
 
 // renderRows gives each row of b as "kind|cell|cell…"; without kinds if b has none.

@@ -1,8 +1,6 @@
 package mergetree
 
 import (
-	"fmt"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -42,7 +40,7 @@ func newGatherer(t columnar.DataType, keep bool) (gatherer, error) {
 	case columnar.Char, columnar.VarChar, columnar.Binary, columnar.VarBinary:
 		return &gatherTexts{gatherBase: base}, nil
 	default:
-		return nil, fmt.Errorf("columns of type %s cannot be merged yet", t)
+		return newGatherNested(base, t)
 	}
 }
 

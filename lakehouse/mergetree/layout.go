@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"leat/internal/columnar"
-	"leat/lakehouse/format"
 	"leat/lakehouse/spec"
 )
 
@@ -44,8 +43,7 @@ type Layout struct {
 	ChangelogStats []spec.StatsMode
 }
 
-// NewLayout compiles the layout of files with schema s. All columns have to be
-// of types that data files can hold.
+// NewLayout compiles the layout of files with schema s.
 func NewLayout(s *spec.TableSchema, thin bool) (*Layout, error) {
 	l := &Layout{SchemaID: s.ID, Columns: s.Columns(), Keys: s.Indexes(s.TrimmedPrimaryKeys()), Thin: thin, Dense: true}
 	if len(l.Keys) == 0 {
@@ -61,24 +59,27 @@ func NewLayout(s *spec.TableSchema, thin bool) (*Layout, error) {
 		columnar.Field{ID: seqFieldID, Name: seqColumn, Type: columnar.Of(columnar.BigInt).NotNull()},
 		columnar.Field{ID: kindFieldID, Name: kindColumn, Type: columnar.Of(columnar.TinyInt).NotNull()})
 	l.Fields = append(l.Fields, l.Columns.Fields...)
-	return l, l.checkTypes()
+	l.defaultStats()
+	return l, nil
 }
 
 // NewAppendLayout compiles the layout of the files of a table without primary key.
 func NewAppendLayout(s *spec.TableSchema) (*Layout, error) {
 	l := &Layout{SchemaID: s.ID, Columns: s.Columns(), Fields: s.Columns().Fields, Append: true, Dense: true}
-	return l, l.checkTypes()
+	l.defaultStats()
+	return l, nil
 }
 
-func (l *Layout) checkTypes() error {
+// defaultStats sets the modes of tables without options on statistics.
+func (l *Layout) defaultStats() {
 	for _, f := range l.Columns.Fields {
-		if f.Type.IsNested() {
-			return &format.UnsupportedTypeError{Column: f.Name, Type: f.Type}
+		mode := spec.DefaultStatsMode
+		if f.Type.IsNested() { // Parquet files of Java have no statistics of these
+			mode = spec.StatsMode{}
 		}
-		l.Stats = append(l.Stats, spec.DefaultStatsMode)
+		l.Stats = append(l.Stats, mode)
 	}
 	l.ChangelogStats = l.Stats
-	return nil
 }
 
 // engineSpec is the spec of the engine, nil for plain deduplicate.

@@ -40,7 +40,7 @@ func newValueOrder(t columnar.DataType) (valueOrder, error) {
 	case columnar.Char, columnar.VarChar, columnar.Binary, columnar.VarBinary:
 		return &orderTexts{}, nil
 	default:
-		return nil, fmt.Errorf("values of type %s have no order", t)
+		return newOrderNested(t)
 	}
 }
 
@@ -122,9 +122,13 @@ func newRowOrder(columns *columnar.Schema, cols []int, descending bool) (*rowOrd
 	}
 	o := &rowOrder{cols: cols, descending: descending}
 	for _, c := range cols {
-		v, err := newValueOrder(columns.Fields[c].Type)
+		f := columns.Fields[c]
+		if f.Type.IsNested() {
+			return nil, fmt.Errorf("ordering by column %s: values of type %s have no order", f.Name, f.Type)
+		}
+		v, err := newValueOrder(f.Type)
 		if err != nil {
-			return nil, fmt.Errorf("ordering by column %s: %w", columns.Fields[c].Name, err)
+			return nil, fmt.Errorf("ordering by column %s: %w", f.Name, err)
 		}
 		o.orders = append(o.orders, v)
 	}

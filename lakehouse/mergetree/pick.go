@@ -25,6 +25,8 @@ func newColumnFold(f columnar.Field, rule ColumnSpec, keep bool) (columnFold, er
 			return nil, wrongType(f, rule)
 		}
 		return newTextFold(f, rule, keep), nil
+	case "collect", "merge_map", "nested_update":
+		return newListFold(f, rule, keep)
 	default:
 		return newPickFold(f, rule, keep)
 	}
@@ -86,6 +88,9 @@ func newPickFold(f columnar.Field, rule ColumnSpec, keep bool) (*pickFold, error
 	}
 	p := &pickFold{g: g.(picker), rule: rule, pick: pick, sign: 1, notNull: !f.Type.Nullable}
 	if rule.Func == "max" || rule.Func == "min" {
+		if f.Type.IsNested() {
+			return nil, wrongType(f, rule)
+		}
 		if p.order, err = newValueOrder(f.Type); err != nil {
 			return nil, wrongType(f, rule)
 		}
