@@ -338,7 +338,7 @@ func ExpireTags(ctx context.Context, fs fileio.FS, path string, now, olderThan t
 	var gone []string
 	for i := range tags {
 		t := &tags[i]
-		over := t.Retained > 0 && now.After(t.Created.Add(t.Retained))
+		over := t.Retained > 0 && !t.Created.IsZero() && now.After(t.Created.Add(t.Retained))
 		if !olderThan.IsZero() {
 			created := t.Created
 			if created.IsZero() {
