@@ -68,7 +68,7 @@ func tableRows(n int) string {
 		small := rnd.IntN(5)
 		row := map[string]any{
 			"id": i, "c_bool": maybe(rnd, i%7 == 0), "c_tiny": maybe(rnd, small-2), "c_small": maybe(rnd, rnd.IntN(60000)-30000),
-			"c_big": maybe(rnd, rnd.Int64()>>rnd.IntN(60)), "c_float": maybe(rnd, float32(rnd.IntN(1000))/8), "c_double": maybe(rnd, rnd.Float64()),
+			"c_big": maybe(rnd, rnd.Int64()>>[]int{56, 56, 10}[min(2, rnd.IntN(80)/39)]), "c_float": maybe(rnd, float32(rnd.IntN(1000))/8), "c_double": maybe(rnd, rnd.Float64()),
 			"c_dec9":  maybe(rnd, fmt.Sprintf("%d.%02d", rnd.IntN(9_999_999)-5_000_000, rnd.IntN(100))),
 			"c_dec38": maybe(rnd, fmt.Sprintf("-%d%018d.%010d", 1+rnd.IntN(999_999_999), rnd.Int64N(1e18), rnd.Int64N(1e10))),
 			"c_char":  maybe(rnd, word(6)), "c_varchar": maybe(rnd, fmt.Sprintf("v%d", rnd.IntN(50))), "c_string": maybe(rnd, word(40)),

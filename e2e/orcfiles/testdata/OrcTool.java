@@ -11,7 +11,7 @@ import java.util.*;
 
 /**
  * write FILE MILLIS...          writes timestamps in the zone of the JVM, prints what it shows for each;
- * count FILE COLUMN TYPE VALUE  counts the rows that Java reads where COLUMN = VALUE may hold by statistics, and
+ * count FILE {COLUMN TYPE VALUE}  counts the rows that Java reads where COLUMN = VALUE may hold by statistics, and
  *                               fails if one of them is not what a read from the start gives for its first column;
  * bench FILE TIMES              reads FILE and writes its rows anew so often, prints the best rows a second of each.
  */
@@ -40,26 +40,30 @@ public final class OrcTool {
     }
 
     static void count(String[] a) throws Exception {
-        PredicateLeaf.Type type = PredicateLeaf.Type.valueOf(a[3]);
-        Object v;
-        switch (type) {
-            case LONG: v = Long.valueOf(a[4]); break;
-            case FLOAT: v = Double.valueOf(a[4]); break;
-            case DECIMAL: v = new HiveDecimalWritable(a[4]); break;
-            case DATE: v = java.sql.Date.valueOf(a[4]); break;
-            case TIMESTAMP: v = Timestamp.valueOf(a[4]); break;
-            case BOOLEAN: v = Boolean.valueOf(a[4]); break;
-            default: v = a[4];
-        }
-        SearchArgument sarg = SearchArgumentFactory.newBuilder().equals(a[2], type, v).build();
         Reader r = OrcFile.createReader(new Path(a[1]), OrcFile.readerOptions(new Configuration()));
         Map<String, Integer> all = new HashMap<>();
         try (RecordReader rows = r.rows()) {
             VectorizedRowBatch b = r.getSchema().createRowBatch();
             while (rows.nextBatch(b)) for (int i = 0; i < b.size; i++) all.put(text(b.cols[0], i), text(b, i));
         }
+        for (int i = 2; i < a.length; i += 3) System.out.println(count(r, all, a[i], a[i + 1], a[i + 2]));
+    }
+
+    static long count(Reader r, Map<String, Integer> all, String column, String kind, String value) throws Exception {
+        PredicateLeaf.Type type = PredicateLeaf.Type.valueOf(kind);
+        Object v;
+        switch (type) {
+            case LONG: v = Long.valueOf(value); break;
+            case FLOAT: v = Double.valueOf(value); break;
+            case DECIMAL: v = new HiveDecimalWritable(value); break;
+            case DATE: v = java.sql.Date.valueOf(value); break;
+            case TIMESTAMP: v = Timestamp.valueOf(value); break;
+            case BOOLEAN: v = Boolean.valueOf(value); break;
+            default: v = value;
+        }
+        SearchArgument sarg = SearchArgumentFactory.newBuilder().equals(column, type, v).build();
         long n = 0;
-        try (RecordReader rows = r.rows(r.options().searchArgument(sarg, new String[] {a[2]}).allowSARGToFilter(false))) {
+        try (RecordReader rows = r.rows(r.options().searchArgument(sarg, new String[] {column}).allowSARGToFilter(false))) {
             VectorizedRowBatch b = r.getSchema().createRowBatch();
             for (; rows.nextBatch(b); n += b.size) {
                 for (int i = 0; i < b.size; i++) {
@@ -68,7 +72,7 @@ public final class OrcTool {
                 }
             }
         }
-        System.out.println(n);
+        return n;
     }
 
     static String text(ColumnVector c, int row) {
