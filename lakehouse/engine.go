@@ -91,7 +91,7 @@ func parseColumn(r *optionReader, e *mergetree.EngineSpec, name string) {
 		NestedKey:     names(readText(r, key("nested-key"), "")),
 		Limit:         int(read(r, key("count-limit"), 1<<31-1, configs.ParseInt)),
 	}
-	if c.Func != "" || c.IgnoreRetract || c.Delimiter != "," {
+	if c.Func != "" || c.IgnoreRetract || c.Delimiter != "," || c.Distinct {
 		e.Columns[name] = c
 	}
 }

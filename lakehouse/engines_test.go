@@ -24,8 +24,6 @@ import (
 // cells is a row of the engine table: key k, integers a to e; nil is null.
 type cells [6]*int64
 
-func cell(n int64) *int64 { return &n }
-
 func (c cells) String() string {
 	out := make([]string, len(c))
 	for i, v := range c {
@@ -199,13 +197,13 @@ func addCells(acc, v *int64, retract bool) *int64 {
 	case v == nil:
 		return acc
 	case retract && acc == nil:
-		return cell(-*v)
+		return new(-*v)
 	case retract:
-		return cell(*acc - *v)
+		return new(*acc - *v)
 	case acc == nil:
 		return v
 	default:
-		return cell(*acc + *v)
+		return new(*acc + *v)
 	}
 }
 
@@ -278,11 +276,11 @@ func (r *engineRun) write() {
 		if rapid.IntRange(0, 3).Draw(t, "null") == 0 {
 			return nil
 		}
-		return cell(rapid.Int64Range(-3, 9).Draw(t, "value"))
+		return new(rapid.Int64Range(-3, 9).Draw(t, "value"))
 	})
 	var changes []cellChange
 	for range rapid.IntRange(1, 40).Draw(r.rt, "changes") {
-		c := cellChange{row: cells{cell(rapid.Int64Range(0, 6).Draw(r.rt, "key"))}}
+		c := cellChange{row: cells{new(rapid.Int64Range(0, 6).Draw(r.rt, "key"))}}
 		for i := 1; i < len(c.row); i++ {
 			c.row[i] = value.Draw(r.rt, "cell")
 		}

@@ -3,6 +3,7 @@ package lakehouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -85,7 +86,7 @@ func (t *Table) openFiltered(ctx context.Context, partition spec.BinaryRow, buck
 		}
 		if r.column < 0 {
 			r.column = len(wanted)
-			wanted = append(wanted[:len(wanted):len(wanted)], expire.field)
+			wanted = append(slices.Clip(wanted), expire.field)
 		}
 	}
 	var err error
