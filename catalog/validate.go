@@ -9,6 +9,7 @@ import (
 
 	"leat/configs"
 	"leat/internal/diag"
+	"leat/lakehouse"
 	"leat/lakehouse/spec"
 )
 
@@ -29,6 +30,7 @@ func Validate(s *spec.TableSchema) error {
 		v.buckets()
 		v.engines()
 		v.retention()
+		v.formats()
 		v.columnOptions()
 		v.rowTracking()
 	}
@@ -203,6 +205,9 @@ func (v *validation) retention() {
 		v.option(highKey, "'"+v.s.Options[highKey]+"' is not at least "+lowKey+" ("+strconv.FormatInt(low, 10)+")", "raise it, or lower "+lowKey)
 	}
 }
+
+// formats refuses formats and codecs of files that do not go together.
+func (v *validation) formats() { v.errs.Add(lakehouse.CheckFormats(v.s)) }
 
 // columnOptions checks that fields.<column>.… names columns.
 func (v *validation) columnOptions() {

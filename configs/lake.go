@@ -3,6 +3,9 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,6 +16,21 @@ var LakeTable = NewSet("Paimon table")
 const (
 	laterEngine = "leave it out"
 )
+
+// codecs are the words of file.compression, of any format; the last two are not written.
+var codecs = []string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "zlib", "none", "lzo", "brotli"}
+
+// levelsOf gives the check that options per level hold only these words.
+func levelsOf(words ...string) func(map[int32]string) error {
+	return func(levels map[int32]string) error {
+		for _, level := range slices.Sorted(maps.Keys(levels)) {
+			if w := levels[level]; !slices.Contains(words, w) {
+				return fmt.Errorf("level %d: '%s' is not one of %s", level, w, strings.Join(words, ", "))
+			}
+		}
+		return nil
+	}
+}
 
 // The table options that leat acts by.
 var (
@@ -29,12 +47,16 @@ var (
 	PostponeCount  = Int(LakeTable, "postpone.default-bucket-num", 1, "Buckets that a partition gets with its first postponed rows.", AtLeast(1))
 	BucketFunction = Enum(LakeTable, "bucket-function.type", "default", "How a bucket is chosen.", []string{"default", "mod"}, OnlyNow("default", laterEngine))
 	FileFormat     = Enum(LakeTable, "file.format", "parquet", "Format of data files.",
-		[]string{"parquet", "orc", "avro", "csv", "json", "text"}, OnlyNow("parquet", "write 'parquet'"))
+		[]string{"parquet", "orc", "avro", "csv", "json", "text"}, RefuseWords("parquet", "csv", "json", "text"))
+	FormatLevels = String(LakeTable, "file.format.per.level", "", "Formats of levels of the merge tree, such as '0:avro,5:orc'; the others have file.format.", Optional(),
+		Check(ParseLevels, levelsOf("parquet", "orc", "avro")))
 	ManifestFormat = Enum(LakeTable, "manifest.format", "avro", "Format of manifests.", []string{"avro", "parquet", "orc"}, OnlyNow("avro", "write 'avro'"))
-	Compression    = Enum(LakeTable, "file.compression", "zstd", "Codec of data files.",
-		[]string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"))
+	Compression    = Enum(LakeTable, "file.compression", "zstd", "Codec of data files: gzip and uncompressed are Parquet's, zlib and none are ORC's.",
+		codecs, RefuseWords("zstd", "lzo", "brotli"))
+	CompressionLevels = String(LakeTable, "file.compression.per.level", "", "Codecs of levels of the merge tree, such as '0:lz4,5:zstd'; the others have file.compression.", Optional(),
+		Check(ParseLevels, levelsOf(codecs[:7]...)))
 	ZstdLevel            = Int(LakeTable, "file.compression.zstd-level", 1, "zstd level.", AtLeast(1))
-	BlockSize            = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group.", Optional())
+	BlockSize            = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group or stripe.", Optional())
 	TargetFileSize       = Size(LakeTable, "target-file-size", 128<<20, "Size at which a data file is rolled; 128 MB with a primary key, else 256 MB.", Optional())
 	MergeEngine          = Enum(LakeTable, "merge-engine", "deduplicate", "How rows of one key become one.", []string{"deduplicate", "partial-update", "aggregation", "first-row"})
 	ChangelogProducer    = Enum(LakeTable, "changelog-producer", "none", "Where changelog files come from.", []string{"none", "input", "lookup", "full-compaction"})
@@ -51,9 +73,9 @@ var (
 	FullDeltaCommits     = Int(LakeTable, "full-compaction.delta-commits", 0, "Checkpoints between full compactions; 1 with changelog producer full-compaction.", Optional())
 	ForceLookup          = Bool(LakeTable, "force-lookup", false, "Compactions look rows up as changelog producer lookup does.")
 	ChangelogPrefix      = String(LakeTable, "changelog-file.prefix", "changelog-", "Prefix of changelog files.")
-	ChangelogFormat      = Enum(LakeTable, "changelog-file.format", "parquet", "Format of changelog files.", []string{"parquet", "orc", "avro"}, OnlyNow("parquet", "write 'parquet'"), Optional())
+	ChangelogFormat      = Enum(LakeTable, "changelog-file.format", "parquet", "Format of changelog files.", []string{"parquet", "orc", "avro"}, Optional())
 	ChangelogCompression = Enum(LakeTable, "changelog-file.compression", "zstd", "Codec of changelog files; that of data files.",
-		[]string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"), Optional())
+		codecs, RefuseWords("zstd", "lzo", "brotli"), Optional())
 	ChangelogStats  = String(LakeTable, "changelog-file.stats-mode", "", "Statistics of changelog files in manifests.", Optional())
 	DeletionVectors = Bool(LakeTable, "deletion-vectors.enabled", false, "Deletion vectors instead of merge on read.")
 	Bitmap64        = Bool(LakeTable, "deletion-vectors.bitmap64", false, "Deletion vectors of 64 bits; fewer readers know them.")

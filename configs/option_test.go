@@ -72,7 +72,7 @@ func TestCheckFindings(t *testing.T) {
 		{name: "old name", set: Session, key: "state.backend", value: "rocksdb", wantNotice: "no keyed state"},
 		{name: "family", set: Session, key: "taskmanager.numberOfTaskSlots", value: "2", wantNotice: "one process"},
 		{name: "known to Flink", set: Session, key: "table.optimizer.join-reorder-enabled", value: "true", wantNotice: "known to Flink"},
-		{name: "refused word", set: LakeTable, key: "file.format", value: "orc", wantErr: "not run by this version", wantCode: diag.CodeRefusedOption, wantHint: "write 'parquet'"},
+		{name: "refused word", set: LakeTable, key: "file.format", value: "csv", wantErr: "not run by this version", wantCode: diag.CodeRefusedOption, wantHint: "write 'parquet'"},
 		{name: "bad word", set: LakeTable, key: "file.format", value: "parqet", wantErr: "is not one of", wantCode: diag.CodeBadOption, wantHint: "write 'parquet'"},
 		{name: "dead key", set: LakeTable, key: "write-mode", value: "append-only", wantNotice: "removed"},
 		{name: "good", set: LakeTable, key: "bucket", value: "16"},

@@ -183,6 +183,8 @@ func (s *Set) bad(d *Def, key string, x Value, o CheckOptions, err error) *diag.
 		}
 	case !d.NoDefault:
 		e.Hint = fmt.Sprintf("write %s; the default is '%s'", withArticle(d.Type), d.Default)
+	case d.Type == "String":
+		e.Hint = "correct it, or leave the option out"
 	default:
 		e.Hint = "write " + withArticle(d.Type)
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"leat/configs"
-	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/lakehouse/format"
 	"leat/lakehouse/format/datafile"
@@ -115,29 +114,22 @@ func (f *FileFormats) check(table string, s *spec.TableSchema) error {
 
 // checkFormat checks one set of options; formatKey and codecKey are where format and codec come from.
 func checkFormat(table string, s *spec.TableSchema, o *datafile.Options, formatKey, codecKey string) error {
-	refuse := func(option, hint string, err error) error {
-		if _, ok := s.Options[option]; !ok {
-			option = spec.OptionFileFormat
-		}
+	refuse := func(hint string, err error, keys ...string) error {
+		keys = append(keys, formatKey, spec.OptionFileFormat)
+		set := slices.IndexFunc(keys, func(k string) bool { _, ok := s.Options[k]; return ok })
 		return &diag.Error{
-			Domain: diag.User, Code: diag.CodeRefusedOption, Table: table, Option: option,
+			Domain: diag.User, Code: diag.CodeRefusedOption, Table: table, Option: keys[max(set, 0)],
 			Msg: fmt.Sprintf("leat cannot write such files: %v", err), Hint: hint,
 		}
 	}
 	if !slices.Contains([]string{"", datafile.Parquet, datafile.ORC, datafile.Avro}, o.Format) {
-		return refuse(formatKey, "write 'parquet', 'orc' or 'avro'", fmt.Errorf("'%s' is a format that it does not know", o.Format))
+		return refuse("write 'parquet', 'orc' or 'avro'", fmt.Errorf("'%s' is a format that it does not know", o.Format))
 	}
 	if err := o.CheckCompression(); err != nil {
-		return refuse(codecKey, "write 'zstd', which every format takes", err)
+		return refuse("write 'zstd', which every format takes", err, codecKey, optionCompression)
 	}
-	var flat []columnar.Field
-	for _, f := range s.Fields {
-		if !f.Type.IsNested() {
-			flat = append(flat, f)
-		}
-	}
-	if err := o.CheckFields(flat); err != nil {
-		return refuse(formatKey, "write 'parquet' or 'orc'", err)
+	if err := o.CheckFields(s.Fields); err != nil {
+		return refuse("write 'parquet' or 'orc'", err)
 	}
 	return nil
 }

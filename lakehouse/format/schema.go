@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -12,14 +13,16 @@ import (
 // rootName is the message name of Paimon's Parquet files.
 const rootName = "paimon_schema"
 
-// UnsupportedTypeError says that a column's type cannot be stored in this format yet.
+// UnsupportedTypeError says that a column's type cannot be stored in files of a format.
 type UnsupportedTypeError struct {
 	Column string
 	Type   columnar.DataType
+	// Format is the format's name, "" for Parquet.
+	Format string
 }
 
 func (e *UnsupportedTypeError) Error() string {
-	return fmt.Sprintf("column %s: type %s cannot be stored in Parquet files yet", e.Column, e.Type)
+	return fmt.Sprintf("column %s: type %s cannot be stored in %s files", e.Column, e.Type, cmp.Or(e.Format, "Parquet"))
 }
 
 // parquetSchema builds the file schema of fields, as Paimon's ParquetSchemaConverter does.

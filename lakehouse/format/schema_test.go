@@ -104,7 +104,7 @@ func TestDecimalWidth(t *testing.T) {
 func TestRowsWithoutFieldsAreRefusedByName(t *testing.T) {
 	t.Parallel()
 	_, err := NewWriter(nil, []columnar.Field{{Name: "tags", Type: columnar.Of(columnar.Row)}}, Options{})
-	if err == nil || err.Error() != "column tags: type ROW<> cannot be stored in Parquet files yet" {
+	if err == nil || err.Error() != "column tags: type ROW<> cannot be stored in Parquet files" {
 		t.Errorf("error %v", err)
 	}
 	if CheckCompression("brotli") == nil || CheckCompression("ZSTD") != nil {

@@ -83,7 +83,7 @@ func typeOf(f columnar.Field) (any, error) {
 		}
 	default:
 	}
-	return nil, &format.UnsupportedTypeError{Column: f.Name, Type: f.Type}
+	return nil, &format.UnsupportedTypeError{Column: f.Name, Type: f.Type, Format: "Avro"}
 }
 
 // Supports reports whether files can hold these columns.
