@@ -25,6 +25,8 @@ func newColumnFold(f columnar.Field, rule ColumnSpec, keep bool) (columnFold, er
 			return nil, wrongType(f, rule)
 		}
 		return newTextFold(f, rule, keep), nil
+	case "collect", "merge_map", "nested_update":
+		return newListFold(f, rule, keep)
 	default:
 		return newPickFold(f, rule, keep)
 	}
