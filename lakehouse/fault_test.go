@@ -13,9 +13,13 @@ import (
 	"leat/internal/fileio/faultfs"
 	"leat/lakehouse"
 	"leat/lakehouse/commit"
+	"leat/lakehouse/maintain"
 )
 
-const faultEpochs = 6
+const (
+	faultEpochs  = 6
+	faultAttempt = "attempt-one"
+)
 
 // runEpochs writes and commits epochs until something fails. It gives how many
 // commits were confirmed and how many were begun.
@@ -24,12 +28,12 @@ func runEpochs(ctx context.Context, fs fileio.FS, each func(epoch int, tab *lake
 	if err != nil {
 		return 0, 0, err
 	}
-	w, err := tab.NewWriter(ctx, lakehouse.WriteConfig{Attempt: "one", Budget: lakehouse.NewMemoryBudget(3000), Pool: lakehouse.NewWorkPool(2)})
+	w, err := tab.NewWriter(ctx, lakehouse.WriteConfig{Attempt: faultAttempt, Budget: lakehouse.NewMemoryBudget(3000), Pool: lakehouse.NewWorkPool(2)})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { _ = w.Close(ctx) }()
-	c := commit.New(fs, tab.Path, tab.Schema, commit.Options{Attempt: "one", MaxRetries: -1, MinRetryWait: 1, MaxRetryWait: 1}, nil)
+	c := commit.New(fs, tab.Path, tab.Schema, commit.Options{Attempt: faultAttempt, MaxRetries: -1, MinRetryWait: 1, MaxRetryWait: 1}, nil)
 	for e := range faultEpochs {
 		for k := range 2 {
 			if err := w.Write(ctx, orders(tab.Schema,
@@ -67,9 +71,22 @@ func runEpochs(ctx context.Context, fs fileio.FS, each func(epoch int, tab *lake
 // and the table is always that of the end of an epoch.
 func TestAnyCallMayFail(t *testing.T) {
 	t.Parallel()
+	for name, options := range map[string]map[string]string{
+		"fixed":   {"bucket": "1", "num-sorted-run.compaction-trigger": "2", "changelog-producer": "input"},
+		"dynamic": {"bucket": "-1", "dynamic-bucket.target-row-num": "3", "num-sorted-run.compaction-trigger": "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			anyCallMayFail(t, options, map[string]int{"fixed": 7, "dynamic": 29}[name])
+		})
+	}
+}
+
+func anyCallMayFail(t *testing.T, options map[string]string, step int) {
+	t.Helper()
 	fresh := func() fileio.FS {
 		fs := crashfs.New()
-		newTable(t, fs, "/wh/o", ordersSchema(map[string]string{"bucket": "1", "num-sorted-run.compaction-trigger": "2", "changelog-producer": "input"}))
+		newTable(t, fs, "/wh/o", ordersSchema(options))
 		return fs
 	}
 	columns := lakehouse.ScanOptions{Columns: []string{"order_id", "status"}}
@@ -86,7 +103,7 @@ func TestAnyCallMayFail(t *testing.T) {
 	failed := 0
 	runs := 0
 	for at, action := range []string{"fail", "stop", "stop-after"} {
-		for n := 1 + 2*at; n <= calls; n += 7 {
+		for n := 1 + 2*at; n <= calls; n += step {
 			runs++
 			fs := fresh()
 			confirmed, begun, err := runEpochs(t.Context(), faultfs.New(fs, fmt.Sprintf("any#%d %s", n, action)), nil)
@@ -102,9 +119,60 @@ func TestAnyCallMayFail(t *testing.T) {
 			if !slices.Contains(states[confirmed:begun+1], got) {
 				t.Fatalf("call %d %s (error %v): %d epochs confirmed, %d begun, table holds %q, want one of %q", n, action, err, confirmed, begun, got, states[confirmed:begun+1])
 			}
+			if options["bucket"] == "-1" {
+				goOn(t, fs)
+			}
 		}
 	}
 	if failed < runs/2 {
 		t.Errorf("%d of %d runs failed, which is too few to mean anything", failed, runs)
+	}
+}
+
+// goOn is the next run on a table with dynamic buckets: what the last one left
+// loose is removed, and every key still has one bucket.
+func goOn(t *testing.T, fs fileio.FS) {
+	t.Helper()
+	if err := maintain.RemoveAttempt(t.Context(), fs, "/wh/o", faultAttempt, nil); err != nil {
+		t.Fatal(err)
+	}
+	tab, err := lakehouse.Open(t.Context(), fs, "/wh/o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := newJob(t, tab, "attempt-two")
+	j.write(orderRange(tab.Schema, columnar.Insert, -3, 2*faultEpochs, "next"))
+	j.commit()
+	hashesOf(t, tab)
+	if _, rows := readAll(t, tab, lakehouse.ScanOptions{}); len(rows) != 3+2*faultEpochs {
+		t.Fatalf("%d rows: %v", len(rows), rows)
+	}
+	used := map[string]bool{}
+	snaps := commit.NewSnapshots(fs, tab.Path)
+	ids, err := snaps.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		s, err := snaps.Read(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index, err := commit.NewManifests(fs, tab.Path).Index(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range index {
+			used[index[i].File.FileName] = true
+		}
+	}
+	files, err := fs.List(t.Context(), tab.Path+"/index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !used[f.Name] {
+			t.Fatalf("index file %s belongs to no snapshot", f.Name)
+		}
 	}
 }
