@@ -71,6 +71,9 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := job.GuardRunning(cmd.Context(), a.client(), result.Steps); err != nil {
+		return err
+	}
 	if result.Plan == nil {
 		return job.Apply(cmd.Context(), result.Steps, quiet{out})
 	}

@@ -69,7 +69,7 @@ func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
 	if err != nil {
 		return err
 	}
-	sh := &shell{session: session, out: out, notices: cmd.ErrOrStderr()}
+	sh := &shell{session: session, jobs: a.client(), out: out, notices: cmd.ErrOrStderr()}
 	for i, text := range f.statements {
 		name := "-e"
 		if len(f.statements) > 1 {
@@ -96,6 +96,7 @@ func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
 // shell plans and carries out statements one by one.
 type shell struct {
 	session *planner.Session
+	jobs    *job.Client
 	out     *query.Printer
 	notices io.Writer
 }
@@ -128,6 +129,9 @@ func (sh *shell) statement(ctx context.Context, st sqlfront.Statement) error {
 		if err := sh.out.Text(text); err != nil {
 			return err
 		}
+	}
+	if err := job.GuardRunning(ctx, sh.jobs, result.Steps); err != nil {
+		return err
 	}
 	return job.Apply(ctx, result.Steps, sh.out)
 }

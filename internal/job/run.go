@@ -64,7 +64,11 @@ func New(spec Spec) *Job {
 	}
 	j.track.st = Status{Name: id.Name, Key: id.Key, State: Starting, PID: os.Getpid(), Started: time.Now(), Script: spec.Script}
 	for i := range spec.Result.Plan.Sinks {
-		j.track.st.Sinks = append(j.track.st.Sinks, spec.Result.Plan.Sinks[i].Table.Name)
+		t := spec.Result.Plan.Sinks[i].Table
+		j.track.st.Sinks = append(j.track.st.Sinks, t.Name)
+		if t.Location != "" {
+			j.track.st.Tables = append(j.track.st.Tables, t.Location)
+		}
 	}
 	return j
 }

@@ -33,6 +33,8 @@ type Status struct {
 	Restarts int64                 `json:"restarts"`
 	// Sinks are the full names of the tables written.
 	Sinks []string `json:"sinks"`
+	// Tables are the folders of the lake tables among them.
+	Tables []string `json:"tables,omitempty"`
 	// Error is the last failure.
 	Error string         `json:"error,omitempty"`
 	Stats dataflow.Stats `json:"stats"`
