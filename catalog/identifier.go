@@ -19,6 +19,14 @@ func (i Identifier) String() string {
 	return i.Catalog + "." + i.Database + "." + i.Table
 }
 
+// Check reports a database or table name that cannot be in a warehouse.
+func (i Identifier) Check() error {
+	if err := checkDatabaseName(i.Database); err != nil {
+		return err
+	}
+	return checkTableName(i.Table)
+}
+
 // checkName refuses names that cannot be a directory of the warehouse. '$'
 // separates branches and system tables in table names.
 func checkName(what, name string, refused string) error {

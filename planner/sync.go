@@ -79,7 +79,7 @@ func (s *Session) finishSync(include []connect.TablePattern) {
 	s.finish()
 }
 
-// checkTableOptions checks options of lake tables with a primary key as WITH does.
+// checkTableOptions checks options of lake tables as WITH does.
 func (s *Session) checkTableOptions(opts configs.Values) {
 	notices, errs := configs.LakeTable.Check(opts, configs.CheckOptions{})
 	for _, n := range notices {
@@ -87,12 +87,6 @@ func (s *Session) checkTableOptions(opts configs.Values) {
 	}
 	if err := configs.CheckRetention(opts); err != nil {
 		errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Msg: err.Error(), Hint: "set both so that min is at most max"})
-	}
-	if configs.Bucket.Get(opts) == spec.PostponeBucket {
-		errs = append(errs, &diag.Error{
-			Domain: diag.User, Code: diag.CodeRefusedOption, Option: configs.Bucket.Key,
-			Msg: "rows whose buckets are postponed are not written by this version of leat", Hint: "set it to a number of buckets, such as 4, or to -1",
-		})
 	}
 	s.fail2(errs)
 }
@@ -153,22 +147,53 @@ func (y *syncer) place(ctx context.Context, db string, d *connect.Discovered) *t
 			})
 			return nil
 		}
-		for _, k := range optionDiff(have.Options, want.Options) {
-			s.notice(configs.Notice{Key: full + " " + k, Msg: fmt.Sprintf("table %s keeps its option '%s' = '%s'", full, k, have.Options[k])})
-		}
-		return s.lakeTable(y.target, db, d.Name, have, diag.Pos{}, nil)
+		return y.existing(ctx, db, d.Name, have, want)
 	}
 	if !configs.Bucket.IsSet(y.spec.TableOptions) {
 		n := bucketsFor(d.Bytes)
 		want.Options[configs.Bucket.Key] = strconv.Itoa(n)
 		y.buckets[n] = append(y.buckets[n], db+"."+d.Name)
 	}
-	if err := catalog.Validate(want); err != nil {
+	err = (catalog.Identifier{Database: db, Table: d.Name}).Check()
+	if err == nil {
+		err = catalog.Validate(want)
+	}
+	if err != nil {
 		s.fail(inTable(err, d.Table.Name))
 		return nil
 	}
 	s.result.Steps = append(s.result.Steps, Step{Catalog: y.target.name, Warehouse: y.target.warehouse, Database: db, Table: d.Name, Schema: want})
 	return s.lakeTable(y.target, db, d.Name, want, diag.Pos{}, nil)
+}
+
+// existing takes a table as it is, but for options that were given.
+func (y *syncer) existing(ctx context.Context, db, name string, have, want *spec.TableSchema) *table {
+	s, full := y.s, fullName(y.target, db, name)
+	st := Step{Kind: StepAlter, Catalog: y.target.name, Warehouse: y.target.warehouse, Database: db, Table: name, Settings: s.settings}
+	for _, k := range slices.Sorted(maps.Keys(want.Options)) {
+		if v, ok := have.Options[k]; (!ok || v != want.Options[k]) && !slices.Contains(fixedOptions, k) {
+			st.Changes = append(st.Changes, catalog.SetOption{Key: k, Value: want.Options[k]})
+			s.notice(configs.Notice{Key: full + " " + k, Msg: fmt.Sprintf("table %s gets the option '%s' = '%s'", full, k, want.Options[k])})
+		}
+	}
+	if len(st.Changes) == 0 {
+		return s.lakeTable(y.target, db, name, have, diag.Pos{}, nil)
+	}
+	var err error
+	if st.Alter.HasSnapshots, err = y.target.lake.HasSnapshots(ctx, db, name); err != nil {
+		s.fail(err)
+		return nil
+	}
+	next, err := catalog.Alter(have, st.Changes, st.Alter)
+	if err != nil {
+		s.fail(inTable(err, full))
+		return nil
+	}
+	if next == nil {
+		next = have
+	}
+	s.result.Steps = append(s.result.Steps, st)
+	return s.lakeTable(y.target, db, name, next, diag.Pos{}, nil)
 }
 
 // schema is the definition of the copy of d.

@@ -1,0 +1,111 @@
+package planner_test
+
+import (
+	"context"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/connect"
+	"leat/internal/connect/builtin"
+	"leat/internal/connect/mysqlcdc"
+	"leat/internal/diag"
+	"leat/internal/job"
+	"leat/planner"
+	"leat/sqlfront"
+)
+
+// described is the MySQL connector at a server whose tables are written down as
+// CREATE TABLE statements; the option 'bytes' is the size of a table.
+type described struct {
+	mysqlcdc.Connector
+	script *sqlfront.Script
+}
+
+func (d described) Discover(_ context.Context, spec connect.DiscoverSpec) (*connect.Discovery, error) {
+	out := &connect.Discovery{}
+	for _, st := range d.script.Statements {
+		v := st.(*sqlfront.CreateTable)
+		f := connect.Discovered{Database: v.Name.Parts[0].Text, Name: v.Name.Parts[1].Text, Table: &connect.Table{
+			Name: v.Name.String(), Schema: &columnar.Schema{}, Metadata: map[string]string{}, Options: maps.Clone(spec.Options),
+		}}
+		f.Table.Options["database-name"], f.Table.Options["table-name"] = configs.Value{Text: f.Database}, configs.Value{Text: f.Name}
+		if o, ok := v.Options.Get("bytes"); ok {
+			n, err := strconv.ParseInt(o.Value, 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			f.Bytes = n
+		}
+		for i, c := range v.Columns {
+			f.Table.Schema.Fields = append(f.Table.Schema.Fields, columnar.Field{ID: i, Name: c.Name.Text, Type: c.Type})
+		}
+		for _, n := range v.PrimaryKey.Columns {
+			f.Table.PrimaryKey = append(f.Table.PrimaryKey, n.Text)
+		}
+		for _, p := range spec.Include {
+			if p.Matches(f.Database, f.Name) {
+				out.Tables = append(out.Tables, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// TestSyncs runs testdata/sync/*.txt: the input is the tables of a server.
+//
+//	sync include=db.table[,…] [database=DB] [name=NAME] [K=V]…    plan copies, K are options of the tables
+//	apply …                                                       plan them and make the tables
+func TestSyncs(t *testing.T) {
+	t.Parallel()
+	warehouse := t.TempDir()
+	datadriven.RunTest(t, "testdata/sync/tables.txt", func(t *testing.T, d *datadriven.TestData) string {
+		t.Helper()
+		return strings.ReplaceAll(sync(t, d, warehouse), warehouse, "WAREHOUSE")
+	})
+}
+
+func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
+	t.Helper()
+	script, err := sqlfront.Parse("server", d.Input, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := planner.SyncSpec{Connector: "mysql-cdc", TableOptions: configs.Values{}, Options: configs.Values{
+		"hostname": {Text: "db"}, "username": {Text: "leat"}, "password": {Text: ""},
+	}}
+	settings := configs.Values{}
+	for _, arg := range d.CmdArgs {
+		for _, v := range arg.Vals {
+			switch arg.Key {
+			case "include":
+				db, table, _ := strings.Cut(v, ".")
+				spec.Include = append(spec.Include, connect.TablePattern{Database: db, Table: table})
+			case "database":
+				spec.Database = v
+			case "name":
+				settings["pipeline.name"] = configs.Value{Text: v}
+			default:
+				spec.TableOptions[arg.Key] = configs.Value{Text: v}
+			}
+		}
+	}
+	var b strings.Builder
+	r, err := planner.SyncTables(t.Context(), spec, planner.Env{
+		Registry: connect.NewRegistry(described{script: script}), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: settings, Warehouse: warehouse,
+	})
+	if err == nil && d.Cmd == "apply" {
+		err = job.Apply(t.Context(), r.Steps, nil)
+	}
+	if err != nil {
+		diag.Render(&b, err, func(string) (string, bool) { return "", false })
+		return b.String()
+	}
+	print(&b, r)
+	return b.String()
+}
