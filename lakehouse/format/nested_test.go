@@ -2,8 +2,10 @@ package format
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -179,4 +181,64 @@ func TestNestedRoundTrip(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestFieldsOfRowsAreFoundByID reads a row whose fields were renamed, moved,
+// dropped and added since, some under the name of a dropped one.
+func TestFieldsOfRowsAreFoundByID(t *testing.T) {
+	t.Parallel()
+	row := func(fields ...columnar.Field) columnar.DataType {
+		return columnar.DataType{Kind: columnar.Row, Nullable: true, Fields: fields}
+	}
+	x := columnar.Field{ID: 10, Name: "x", Type: columnar.Of(columnar.Int)}
+	y := columnar.Field{ID: 11, Name: "y", Type: columnar.StringType()}
+	old := []columnar.Field{{ID: 1, Name: "r", Type: row(x, y)}}
+	b := columnar.NewBuilders(memory.DefaultAllocator, &columnar.Schema{Fields: old})[0]
+	for _, v := range []string{`{"x":1,"y":"a"}`, "(null)", `{"x":null,"y":"b"}`} {
+		if err := b.AppendValueFromString(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, _ := writeFile(t, old, Options{}, []arrow.Array{b.NewArray()})
+	for _, c := range []struct {
+		now  columnar.DataType
+		want string
+	}{
+		{row(x, y), `[{"x":1,"y":"a"},null,{"x":null,"y":"b"}]`},
+		{row(columnar.Field{ID: 11, Name: "z", Type: y.Type}, x), `[{"x":1,"z":"a"},null,{"x":null,"z":"b"}]`},
+		{row(columnar.Field{ID: 12, Name: "x", Type: columnar.Of(columnar.Double)}, y), `[{"x":null,"y":"a"},null,{"x":null,"y":"b"}]`},
+		{row(columnar.Field{ID: 13, Name: "w", Type: columnar.Of(columnar.Date)}), `[{"w":null},null,{"w":null}]`},
+	} {
+		got := readFile(t, content, []columnar.Field{{ID: 1, Name: "r", Type: c.now}}, 2)[0]
+		text, err := got.MarshalJSON()
+		if line := strings.ReplaceAll(string(text), "\n", ""); err != nil || line != c.want {
+			t.Errorf("%s reads as %s, want %s (%v)", c.now, line, c.want, err)
+		}
+	}
+}
+
+// TestNullsWhereThereCanBeNone refuses nulls of a NOT NULL element, not those of a value that is absent.
+func TestNullsWhereThereCanBeNone(t *testing.T) {
+	t.Parallel()
+	element := columnar.Of(columnar.Int)
+	loose := columnar.DataType{Kind: columnar.Array, Nullable: true, Elem: &element}
+	tight := element.NotNull()
+	fields := []columnar.Field{{ID: 1, Name: "a", Type: columnar.DataType{Kind: columnar.Array, Nullable: true, Elem: &tight}}}
+	for text, want := range map[string]string{"[1]": "", "(null)": "", "[]": "", "[null]": "encoding column a: a null in field element, which is NOT NULL"} {
+		b := array.NewBuilder(memory.DefaultAllocator, columnar.ArrowType(loose))
+		if err := b.AppendValueFromString(text); err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWriter(io.Discard, fields, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := w.WriteBatch([]arrow.Array{b.NewArray()}, 1); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: error %q, want %q", text, got, want)
+		}
+	}
 }

@@ -1,0 +1,2 @@
+// Package nested lets Java and PyPaimon read tables whose nested columns leat wrote.
+package nested
