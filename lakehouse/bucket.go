@@ -134,7 +134,7 @@ func (w *Writer) Committed(ctx context.Context, id int64, snapshots []int64, com
 			b.tree.Committed(id)
 		}
 	}
-	reload := compactDropped
+	reload, known := compactDropped, w.snapshot
 	for _, s := range snapshots {
 		reload = reload || (s != w.snapshot+1 && s > w.snapshot)
 		w.snapshot = max(w.snapshot, s)
@@ -148,6 +148,11 @@ func (w *Writer) Committed(ctx context.Context, id int64, snapshots []int64, com
 		}
 	}
 	w.mu.Unlock()
+	if reload && w.router.keyIndex != nil {
+		if err := w.checkAlone(ctx, known, snapshots); err != nil {
+			return err
+		}
+	}
 	if len(open) == 0 {
 		return nil
 	}

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/internal/columnar"
+	"leat/internal/diag"
+	"leat/internal/fileio"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -381,3 +384,28 @@ func (r *router) deleteAt(w *Writer, i int, at keyPlace) error {
 
 // movedRowBytes is about what a column of a row takes that stands in a batch of its own.
 const movedRowBytes = 256
+
+// checkAlone refuses to go on when somebody else wrote rows between the snapshot
+// known and the last of own: the index does not know where their keys are.
+func (w *Writer) checkAlone(ctx context.Context, known int64, own []int64) error {
+	for id := known + 1; len(own) > 0 && id < own[len(own)-1]; id++ {
+		if slices.Contains(own, id) {
+			continue
+		}
+		s, err := w.t.snapshots.Read(ctx, id)
+		if errors.Is(err, fileio.ErrNotExist) {
+			continue // expired meanwhile
+		}
+		if err != nil {
+			return fmt.Errorf("looking at the commits of others to table %s: %w", w.t.Path, err)
+		}
+		if s.CommitKind == spec.Append || s.CommitKind == spec.Overwrite {
+			return &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeLakeConflict, Table: w.t.Path,
+				Msg:  fmt.Sprintf("user %s wrote snapshot %d meanwhile: only one job may write a table whose rows move between partitions", s.CommitUser, id),
+				Hint: "stop the other writer, and look for keys that are in two partitions now",
+			}
+		}
+	}
+	return nil
+}

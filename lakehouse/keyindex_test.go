@@ -11,6 +11,7 @@ import (
 	"leat/internal/diag"
 	"leat/internal/fileio/crashfs"
 	"leat/lakehouse"
+	"leat/lakehouse/commit"
 	"leat/lakehouse/spec"
 )
 
@@ -73,5 +74,36 @@ func TestKeyIndexBudgetIsARefusal(t *testing.T) {
 		if diag.DomainOf(err) != diag.User {
 			t.Errorf("%v: got %v", o, err)
 		}
+	}
+}
+
+// Where rows move, a second writer would leave keys in two partitions: the first one notices.
+func TestOnlyOneWriterMovesRows(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tab := newTable(t, crashfs.New(), "/wh/db.db/t", crossSchema(map[string]string{"bucket": "-1"}))
+	one := newJob(t, tab, "attempt1")
+	one.write(orderRange(tab.Schema, columnar.Insert, 0, 10, "a"))
+	one.commit()
+	two := newJob(t, tab, "attempt2")
+	two.write(orderRange(tab.Schema, columnar.Insert, 20, 30, "a"))
+	if _, ids := two.commit(); len(ids) != 1 {
+		t.Fatal(ids)
+	}
+	one.write(orderRange(tab.Schema, columnar.Insert, 0, 10, "b"))
+	p, err := one.w.Prepare(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	msgs, err := p.Wait(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := one.c.Commit(ctx, commit.Request{User: one.user, Identifier: 2, Messages: msgs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.w.Committed(ctx, 2, ids, false); diag.DomainOf(err) != diag.Guard {
+		t.Errorf("got %v", err)
 	}
 }
