@@ -221,8 +221,8 @@ func judgeRows(t testing.TB, b *columnar.Batch) []judge.Row {
 		}
 		for i := range out {
 			out[i][f.Name] = cells[i]
-			if d, ok := b.Cols[c].(*array.Decimal128); ok && d.IsValid(i) {
-				out[i][f.Name] = d.Value(i).ToString(int32(f.Type.Scale))
+			if v, ok := cell(b.Cols[c], i, f.Type); ok {
+				out[i][f.Name] = v
 			}
 		}
 	}
