@@ -91,7 +91,7 @@ const (
 	valuesTable = `CREATE TABLE DB.many_types (
   code VARCHAR(20) COLLATE utf8mb4_bin NOT NULL, line SMALLINT UNSIGNED NOT NULL,
   flag TINYINT(1), small TINYINT UNSIGNED, wide DECIMAL(65,30), ratio DOUBLE, part FLOAT, born DATE, zone TIMESTAMP(6) NULL, long_time TIME(3), y YEAR,
-  bits BIT(12), fixed BINARY(4), raw BLOB, doc JSON, kind ENUM('a','b''c','ü'), story TEXT CHARACTER SET latin1,
+  bits BIT(12), fixed BINARY(4), raw BLOB, doc JSON, kind ENUM('a','b''c','ü'), labels SET('x','y','z'), story TEXT CHARACTER SET latin1,
   twice BIGINT GENERATED ALWAYS AS (line * 2) STORED,
   PRIMARY KEY (code, line))`
 )
@@ -103,6 +103,15 @@ func (c *copies) manyTypes() []judge.Row {
 	for _, r := range rows {
 		if n, ok := r["flag"].(json.Number); ok {
 			r["flag"] = n != "0"
+		}
+		if s, ok := r["labels"].(string); ok {
+			list := []any{}
+			for l := range strings.SplitSeq(s, ",") {
+				if l != "" {
+					list = append(list, l)
+				}
+			}
+			r["labels"] = list
 		}
 		if s, ok := r["doc"].(string); ok {
 			var b bytes.Buffer
@@ -124,10 +133,10 @@ func work(x *harness.Tx) bool {
 		x.Exec("DELETE FROM orders WHERE id = %d", 1+x.Rand.IntN(3000))
 	}
 	code, line := fmt.Sprintf("c%d", x.Rand.IntN(40)), x.Rand.IntN(60000)
-	x.Exec(`INSERT IGNORE INTO many_types (code, line, flag, small, wide, ratio, part, born, zone, long_time, y, bits, fixed, raw, doc, kind, story)
- VALUES ('%s', %d, %d, %d, -12345678901234567890.5, %d / 8, 1.5, '2024-02-29', '2024-01-02 03:04:05.678901', '-100:00:00.25', 1999, b'100000000001', 'ab', x'00FF', '{"b": [1, 2.5], "a": "é"}', 'b''c', 'naïve')`,
+	x.Exec(`INSERT IGNORE INTO many_types (code, line, flag, small, wide, ratio, part, born, zone, long_time, y, bits, fixed, raw, doc, kind, labels, story)
+ VALUES ('%s', %d, %d, %d, -12345678901234567890.5, %d / 8, 1.5, '2024-02-29', '2024-01-02 03:04:05.678901', '-100:00:00.25', 1999, b'100000000001', 'ab', x'00FF', '{"b": [1, 2.5], "a": "é"}', 'b''c', 'x,z', 'naïve')`,
 		code, line, line%2, line%256, line)
-	x.Exec("UPDATE many_types SET kind = NULL, story = 'changed', flag = NULL, wide = 0.000000000000000000000000000001, doc = '[]' WHERE code = 'c%d' AND line < %d", x.Rand.IntN(40), x.Rand.IntN(3000))
+	x.Exec("UPDATE many_types SET labels = '', kind = NULL, story = 'changed', flag = NULL, wide = 0.000000000000000000000000000001, doc = '[]' WHERE code = 'c%d' AND line < %d", x.Rand.IntN(40), x.Rand.IntN(3000))
 	if x.Rand.IntN(5) == 0 {
 		x.Exec("UPDATE many_types SET line = line + 1 WHERE code = '%s' AND line = %d", code, line)
 	}
@@ -176,7 +185,7 @@ func checkSchema(t *testing.T, c *copies) {
 	for table, want := range map[string][]string{
 		"orders": {`"bucket":"1"`, `"primaryKeys":["id"]`, `"comment":"what was ordered"`, `"DECIMAL(20, 0) NOT NULL"`, `"INT NOT NULL"`, `"VARCHAR(40)"`, `"free text"`, `"TIMESTAMP(3)"`},
 		"many_types": {
-			`"primaryKeys":["code","line"]`, `"VARCHAR(20) NOT NULL"`, `"BOOLEAN"`, `"SMALLINT"`, `"DOUBLE"`, `"FLOAT"`, `"DATE"`, `"TIMESTAMP(6)"`, `"BINARY(2)"`, `"BINARY(4)"`, `"BYTES"`,
+			`"primaryKeys":["code","line"]`, `"VARCHAR(20) NOT NULL"`, `"BOOLEAN"`, `"SMALLINT"`, `"DOUBLE"`, `"FLOAT"`, `"DATE"`, `"TIMESTAMP(6)"`, `"BINARY(2)"`, `"BINARY(4)"`, `"BYTES"`, `"ARRAY"`,
 		},
 	} {
 		b, err := json.Marshal(judge.Java(t).Schema(t, c.job.Warehouse(), c.db+"."+table))
