@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -89,4 +90,44 @@ func BenchmarkWriteOrders(b *testing.B) {
 			b.ReportMetric(float64(size)/rows, "B/row")
 		})
 	}
+}
+
+// BenchmarkNested writes and reads lists, maps and rows; allocations are to follow batches, not rows.
+func BenchmarkNested(b *testing.B) {
+	const rows, chunks = 16_384, 8
+	fields := nestedFields()
+	s := values{rnd: rand.New(rand.NewPCG(1, 2)), nulls: 0.05, entries: 4, few: true}
+	cols := s.columns(fields, rows)
+	write := func(w io.Writer) {
+		f, err := NewWriter(w, fields, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range chunks {
+			if err := f.WriteBatch(cols, rows); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			write(io.Discard)
+		}
+		b.ReportMetric(float64(b.N)*rows*chunks/b.Elapsed().Seconds(), "rows/s")
+	})
+	var content bytes.Buffer
+	write(&content)
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := drain(content.Bytes(), fields); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.N)*rows*chunks/b.Elapsed().Seconds(), "rows/s")
+	})
 }

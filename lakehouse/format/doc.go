@@ -12,5 +12,12 @@
 // NULL integers only. The byte-array delta encodings and BYTE_STREAM_SPLIT are
 // never written: Java Paimon 1.3.1 reads the first wrongly and refuses the second.
 //
-// Start with writer.go, then reader.go; schema.go has the type table.
+// A nested column is one tree of leaves. Going down it, levelNode turns Arrow
+// lists, maps and structs into levels a whole array at a time (nestedwriter.go);
+// coming back, leafPages cuts the levels of each leaf at rows and nestedNode
+// makes arrays of them (leafpages.go, nestedreader.go). Fields of rows are found
+// by id where the file has ids. Nested columns have null counts but no minimum
+// and maximum.
+//
+// Start with writer.go, then reader.go; schema.go and nested.go have the types.
 package format

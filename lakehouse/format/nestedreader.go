@@ -303,7 +303,7 @@ func (n *nestedNode) buildList(mem memory.Allocator, count int) (arrow.Array, er
 	if !ok {
 		return makeNested(n.typ, count, nulls, kids, valid, offBuf), nil
 	}
-	pairs := makeNested(m.ValueType(), entries, 0, kids, nil)
+	pairs := makeNested(m.Elem(), entries, 0, kids, nil)
 	defer pairs.Release()
 	return makeNested(n.typ, count, nulls, []arrow.ArrayData{pairs.Data()}, valid, offBuf), nil
 }

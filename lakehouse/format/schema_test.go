@@ -70,9 +70,7 @@ func checkSchema(t *testing.T, table string) {
 		{ID: 2147483645, Name: "_VALUE_KIND", Type: columnar.Of(columnar.TinyInt).NotNull()},
 	}
 	fields[0].Type = s.Fields[s.Index("id")].Type
-	for _, f := range s.Fields {
-		fields = append(fields, f)
-	}
+	fields = append(fields, s.Fields...)
 	ours, err := parquetSchema(fields)
 	if err != nil {
 		t.Fatal(err)

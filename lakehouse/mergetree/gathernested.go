@@ -173,7 +173,7 @@ func (g *gatherLists) gather(refs []rowRef) arrow.Array {
 	if !ok {
 		return g.nested(g.typ, len(refs), nulls, kids, bits, buf)
 	}
-	pairs := g.nested(m.ValueType(), len(g.entries), 0, kids, nil)
+	pairs := g.nested(m.Elem(), len(g.entries), 0, kids, nil)
 	return g.nested(g.typ, len(refs), nulls, []arrow.Array{pairs}, bits, buf)
 }
 
