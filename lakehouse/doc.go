@@ -5,7 +5,9 @@
 // holds: the epoch's files are encoded beside the next epoch and come out of
 // Prepared.Wait as commit messages. Publishing them as a snapshot is
 // lakehouse/commit's work; its outcome comes back through Writer.Committed.
-// Scan reads a snapshot, merged; ReadChangelog the changes of one.
+// Scan reads a snapshot, merged; ReadChangelog the changes of one, ReadChanges
+// those between two. Options of merge engines are read in engine.go, deletion
+// vectors are vectors.go, states by time timetravel.go, pruning prune.go.
 //
 // How rows find their buckets is the table's mode (mode.go): by hash, by the
 // index of key hashes that is committed with the rows (hashindex.go), by the
@@ -19,7 +21,8 @@
 // Invariants: no row is copied before it is encoded; one memory budget counts
 // batches, buffers and frozen epochs of all writers; a file named in a
 // prepared message is never removed by a Writer; a compaction's result rides
-// in the message of a later epoch than its inputs.
+// in the message of a later epoch than its inputs, or, where readers only see
+// what was compacted, in that of its inputs (lift.go).
 //
 // Compactions apart from any writer are compaction.go and compact.go.
 //
