@@ -168,7 +168,7 @@ func (o *Options) columnModes(s *spec.TableSchema, base spec.StatsMode) []spec.S
 		if m, ok := o.StatsColumns[f.Name]; ok {
 			modes[i] = m
 		}
-		if f.Type.IsNested() || (o.KeepFirstStats >= 0 && i >= o.KeepFirstStats) {
+		if o.KeepFirstStats >= 0 && i >= o.KeepFirstStats {
 			modes[i] = spec.StatsMode{}
 		}
 	}

@@ -33,7 +33,7 @@ const multiset = `,{"name":"bag","type":{"type":"MULTISET","element":"STRING NOT
  {"name":"bags","type":{"type":"MAP","key":"INT NOT NULL","value":{"type":"MULTISET","element":"INT NOT NULL"}}}`
 
 func definition(columns, key, options string) string {
-	return fmt.Sprintf(`{"fields":[%s],"primaryKeys":[%s],"partitionKeys":[],"options":{"file.format":"parquet",%s}}`, columns, key, options)
+	return fmt.Sprintf(`{"fields":[%s],"primaryKeys":[%s],"partitionKeys":[],"options":{%s}}`, columns, key, options)
 }
 
 // maker makes rows in the JSON form of the oracle.
@@ -172,6 +172,7 @@ func TestNestedColumnsOfJavaWrittenAnew(t *testing.T) {
 	}{
 		{"keyed", `"id"`, `"bucket":"1","num-sorted-run.compaction-trigger":"2"`, false},
 		{"events", "", `"bucket":"-1"`, false},
+		{"orc", `"id"`, `"bucket":"1","file.format":"orc"`, true},
 		{"bags", `"id"`, `"bucket":"2","changelog-producer":"lookup","changelog-producer.row-deduplicate":"true"`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -202,12 +203,29 @@ func TestNestedColumnsOfJavaWrittenAnew(t *testing.T) {
 				check = lake.CheckJava
 			}
 			check(t, want)
-			if c.bags {
+			if c.name == "bags" {
 				lake.CheckChangelog(t, want, "id")
 			}
+			checkStats(t, lake)
 			java.Compact(t, wh, lake.Table)
 			lake.CheckJava(t, want)
 		})
+	}
+}
+
+// checkStats wants of nested columns what Java keeps: nothing in Parquet files, null counts in ORC files.
+func checkStats(t *testing.T, lake harness.Lake) {
+	t.Helper()
+	files := judge.Java(t).Files(t, lake.Warehouse, lake.Table)
+	for _, f := range files {
+		line := f.Line()
+		orc := strings.Contains(line, ".orc")
+		if named := strings.Contains(line, `"ints"`); named != orc {
+			t.Errorf("statistics of a file: %s", line)
+		}
+	}
+	if len(files) == 0 {
+		t.Error("no files")
 	}
 }
 

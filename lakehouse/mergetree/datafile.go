@@ -3,6 +3,7 @@ package mergetree
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -85,7 +86,21 @@ func newFileWriter(l *Layout, files Files, level int32, source spec.FileSource, 
 	}
 	opts := files.options(level)
 	opts.Distinct = l.distinct()
-	return &fileWriter{layout: l, files: files, level: level, source: source, format: opts, stats: stats, keys: keys}, nil
+	return &fileWriter{layout: l, files: files, level: level, source: source, format: opts, stats: statsOf(l.Columns, stats, opts.Format), keys: keys}, nil
+}
+
+// statsOf gives the modes of a file: those of Parquet have no statistics of nested columns.
+func statsOf(columns *columnar.Schema, modes []spec.StatsMode, fileFormat string) []spec.StatsMode {
+	if fileFormat != "" && fileFormat != datafile.Parquet {
+		return modes
+	}
+	modes = slices.Clone(modes)
+	for i, f := range columns.Fields {
+		if f.Type.IsNested() {
+			modes[i] = spec.StatsMode{}
+		}
+	}
+	return modes
 }
 
 // write appends c, which is not kept.

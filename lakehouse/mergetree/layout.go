@@ -72,12 +72,8 @@ func NewAppendLayout(s *spec.TableSchema) (*Layout, error) {
 
 // defaultStats sets the modes of tables without options on statistics.
 func (l *Layout) defaultStats() {
-	for _, f := range l.Columns.Fields {
-		mode := spec.DefaultStatsMode
-		if f.Type.IsNested() { // Parquet files of Java have no statistics of these
-			mode = spec.StatsMode{}
-		}
-		l.Stats = append(l.Stats, mode)
+	for range l.Columns.Fields {
+		l.Stats = append(l.Stats, spec.DefaultStatsMode)
 	}
 	l.ChangelogStats = l.Stats
 }
