@@ -49,13 +49,17 @@ func cpuSeconds() float64 {
 func BenchmarkFlushOrders(b *testing.B) {
 	const rows = 1_000_000
 	for _, c := range []struct {
-		name string
-		span int64
-		dt   []string
-	}{{"inserts", 0, nil}, {"updates", 500_000, nil}, {"partitioned", 0, []string{"dt"}}} {
+		name   string
+		format string
+		span   int64
+		dt     []string
+	}{
+		{"inserts", "parquet", 0, nil}, {"updates", "parquet", 500_000, nil}, {"partitioned", "parquet", 0, []string{"dt"}},
+		{"orc-inserts", "orc", 0, nil}, {"orc-updates", "orc", 500_000, nil},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
-			tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{"bucket": "4"}, c.dt...))
+			tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{"bucket": "4", "file.format": c.format}, c.dt...))
 			batches := orderBatches(tab, rows, c.span)
 			w, err := tab.NewWriter(b.Context(), lakehouse.WriteConfig{Attempt: "bench", Budget: lakehouse.NewMemoryBudget(1 << 30), Pool: lakehouse.NewWorkPool(2)})
 			if err != nil {
