@@ -54,8 +54,11 @@ func BenchmarkFlushOrders(b *testing.B) {
 		span   int64
 		dt     []string
 	}{
-		{"inserts", "parquet", 0, nil}, {"updates", "parquet", 500_000, nil}, {"partitioned", "parquet", 0, []string{"dt"}},
-		{"orc-inserts", "orc", 0, nil}, {"orc-updates", "orc", 500_000, nil},
+		{"inserts", "parquet", 0, nil},
+		{"updates", "parquet", 500_000, nil},
+		{"partitioned", "parquet", 0, []string{"dt"}},
+		{"orc-inserts", "orc", 0, nil},
+		{"orc-updates", "orc", 500_000, nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
