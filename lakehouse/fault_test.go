@@ -124,7 +124,9 @@ func anyCallMayFail(t *testing.T, options map[string]string, step int) {
 			}
 		}
 	}
-	if failed < runs/2 {
+	// A call of a compaction in the background may fail without failing an epoch, and
+	// how many of them there are depends on timing.
+	if failed < runs/3 {
 		t.Errorf("%d of %d runs failed, which is too few to mean anything", failed, runs)
 	}
 }
