@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"leat/cdc"
 	"leat/cdc/mysqlrow"
@@ -140,7 +139,7 @@ func connection(v configs.Values) (cdc.Config, error) {
 		cfg.ChunkRows = int(chunkSize.Get(v))
 	}
 	if serverZone.IsSet(v) {
-		loc, err := time.LoadLocation(serverZone.Get(v))
+		loc, err := configs.ParseZone(serverZone.Get(v))
 		if err != nil {
 			return cfg, fmt.Errorf("reading 'server-time-zone': %w", err)
 		}

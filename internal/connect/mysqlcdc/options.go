@@ -24,7 +24,7 @@ var (
 	serverID = configs.String(Options, "server-id", "", "Id that the reader has among the replicas of the server, a number or a range such as 5400-5408; random in 5400-6400 by default.",
 		configs.Optional(), configs.Check(parseText, func(s string) error { _, _, err := parseServerID(s); return err }))
 	serverZone = configs.String(Options, "server-time-zone", "", "Zone of the server, whose wall clock TIMESTAMP columns show; found at the server by default.",
-		configs.Optional(), configs.Check(parseText, func(s string) error { _, err := time.LoadLocation(s); return zoneError(s, err) }))
+		configs.Optional(), configs.Check(parseText, func(s string) error { _, err := configs.ParseZone(s); return err }))
 )
 
 // How the tables are read before the changes.
@@ -75,10 +75,10 @@ func init() {
 	configs.Bool(Options, "scan.incremental.snapshot.unbounded-chunk-first.enabled", true, "Read the open-ended chunk first.", configs.NoMeaningHere("chunks hold bounded memory in any order"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.upper-bound", 1000, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.upper-bound"), configs.NoMeaningHere("chunks are cut by the index"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.lower-bound", 0.05, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.lower-bound"), configs.NoMeaningHere("chunks are cut by the index"))
-	configs.Bool(Options, "use.legacy.json.format", true, "Form of JSON text.", configs.NoMeaningHere("JSON columns are not read yet"))
-	configs.Bool(Options, "scan.newly-added-table.enabled", false, "Read tables that match later.", onlyFalse("leat takes the tables that the script names"))
-	configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert.", onlyFalse("leat gives changes as changes"))
-	configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Follow gh-ost and pt-online-schema-change.", onlyFalse("leat does not follow these tools yet"))
+	configs.Bool(Options, "use.legacy.json.format", true, "JSON text has no blanks after ':' and ','.", only(true, "JSON text is written without blanks, the same on both paths"))
+	configs.Bool(Options, "scan.newly-added-table.enabled", false, "Read tables that match later.", only(false, "leat takes the tables that the script names"))
+	configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert.", only(false, "leat gives changes as changes"))
+	configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Follow gh-ost and pt-online-schema-change.", only(false, "leat does not follow these tools yet"))
 	for _, key := range []string{"scan.startup.specific-offset.skip-events", "scan.startup.specific-offset.skip-rows"} {
 		configs.Int(Options, key, 0, "What to skip after the offset.", configs.RefusedHere("it would cut a transaction", "give the place of a transaction without it"))
 	}
@@ -119,11 +119,11 @@ func within(lo, hi int64) configs.Modify {
 	})
 }
 
-// onlyFalse accepts the default of a switch and refuses the other value.
-func onlyFalse(reason string) configs.Modify {
+// only accepts one value of a switch and refuses the other.
+func only(want bool, reason string) configs.Modify {
 	return configs.Check(configs.ParseBool, func(on bool) error {
-		if on {
-			return errors.New("leat refuses 'true': " + reason)
+		if on != want {
+			return fmt.Errorf("leat refuses '%t': %s", on, reason)
 		}
 		return nil
 	})
@@ -154,11 +154,4 @@ func parseServerID(s string) (lo, hi uint32, err error) {
 		return 0, 0, fmt.Errorf("'%s' is not a number or a range such as 5400-5408", s)
 	}
 	return uint32(x), uint32(y), nil
-}
-
-func zoneError(s string, err error) error {
-	if err != nil {
-		return fmt.Errorf("'%s' is not a time zone such as Asia/Shanghai or UTC", s)
-	}
-	return nil
 }
