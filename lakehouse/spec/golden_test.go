@@ -221,7 +221,7 @@ func describe(t *testing.T, paths *PartitionPaths, e *ManifestEntry) goldenEntry
 		g.FileSource = &s
 	}
 	if e.File.CreationTimeMillis != nil {
-		s := javaDateTime(time.UnixMilli(*e.File.CreationTimeMillis).UTC())
+		s := JavaDateTime(time.UnixMilli(*e.File.CreationTimeMillis).UTC())
 		g.CreationTime = &s
 	}
 	return g

@@ -73,7 +73,7 @@ func (p *PartitionPaths) text(row BinaryRow, i int) (string, error) {
 		return strconv.FormatInt(v, 10), err
 	case columnar.Float, columnar.Double:
 		v, err := row.Float64(i, t)
-		return javaFloat(v, t.Kind == columnar.Float), err
+		return JavaFloat(v, t.Kind == columnar.Float), err
 	case columnar.Decimal:
 		v, err := row.Decimal(i, t)
 		return v.ToString(int32(t.Scale)), err
@@ -96,7 +96,7 @@ func (p *PartitionPaths) text(row BinaryRow, i int) (string, error) {
 		millis, nanos, err := row.Timestamp(i, t)
 		at := time.UnixMilli(millis).Add(time.Duration(nanos)).UTC()
 		if !p.Plain {
-			return javaDateTime(at), err
+			return JavaDateTime(at), err
 		}
 		if t.Kind == columnar.TimestampLTZ && p.Zone != nil {
 			at = at.In(p.Zone)
@@ -133,8 +133,8 @@ func escapePath(b *strings.Builder, s string) {
 	}
 }
 
-// javaFloat is Float.toString or Double.toString.
-func javaFloat(v float64, single bool) string {
+// JavaFloat is Java's Float.toString (single) or Double.toString of v.
+func JavaFloat(v float64, single bool) string {
 	bits := 64
 	if single {
 		bits = 32
@@ -170,8 +170,8 @@ func isoDate(t time.Time) string {
 	return fmt.Sprintf("%04d-%02d-%02d", t.Year(), t.Month(), t.Day())
 }
 
-// javaDateTime is LocalDateTime.toString: no seconds if they are zero, 3, 6 or 9 fraction digits.
-func javaDateTime(t time.Time) string {
+// JavaDateTime is Java's LocalDateTime.toString: no seconds if they are zero, 3, 6 or 9 fraction digits.
+func JavaDateTime(t time.Time) string {
 	s := fmt.Sprintf("%sT%02d:%02d", isoDate(t), t.Hour(), t.Minute())
 	n := t.Nanosecond()
 	if t.Second() == 0 && n == 0 {

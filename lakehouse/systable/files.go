@@ -136,7 +136,7 @@ func statText(r spec.BinaryRow, i int, from, to columnar.DataType) (string, erro
 		return s + strings.Repeat("0", more), nil
 	case from.Kind == columnar.Float && to.Kind == columnar.Double:
 		v, err := r.Float64(i, from)
-		return javaFloat(v, false), err
+		return spec.JavaFloat(v, false), err
 	}
 	return s, nil
 }

@@ -2,7 +2,6 @@ package systable
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,13 +26,13 @@ func javaText(r spec.BinaryRow, i int, t columnar.DataType) (string, error) {
 		return strconv.FormatInt(v, 10), err
 	case columnar.Float, columnar.Double:
 		v, err := r.Float64(i, t)
-		return javaFloat(v, t.Kind == columnar.Float), err
+		return spec.JavaFloat(v, t.Kind == columnar.Float), err
 	case columnar.Decimal:
 		v, err := r.Decimal(i, t)
 		return v.ToString(int32(t.Scale)), err
 	case columnar.Timestamp, columnar.TimestampLTZ:
 		millis, nanos, err := r.Timestamp(i, t)
-		return isoTime(time.UnixMilli(millis).UTC().Add(time.Duration(nanos))), err
+		return spec.JavaDateTime(time.UnixMilli(millis).UTC().Add(time.Duration(nanos))), err
 	case columnar.Char, columnar.VarChar:
 		v, err := r.Bytes(i)
 		return string(v), err
@@ -42,57 +41,6 @@ func javaText(r spec.BinaryRow, i int, t columnar.DataType) (string, error) {
 		return fmt.Sprint(v), err
 	default:
 		return "null", nil
-	}
-}
-
-// javaFloat gives Float.toString and Double.toString.
-func javaFloat(v float64, single bool) string {
-	bits := 64
-	if single {
-		bits = 32
-	}
-	switch a := math.Abs(v); {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 1):
-		return "Infinity"
-	case math.IsInf(v, -1):
-		return "-Infinity"
-	case v == 0 || a >= 1e-3 && a < 1e7:
-		s := strconv.FormatFloat(v, 'f', -1, bits)
-		if !strings.Contains(s, ".") {
-			s += ".0"
-		}
-		return s
-	default:
-		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, bits), "e")
-		if !strings.Contains(mantissa, ".") {
-			mantissa += ".0"
-		}
-		n, err := strconv.Atoi(exponent)
-		if err != nil {
-			return mantissa
-		}
-		return mantissa + "E" + strconv.Itoa(n)
-	}
-}
-
-// isoTime gives LocalDateTime.toString: seconds and fractions only where they are not zero.
-func isoTime(t time.Time) string {
-	s := t.Format("2006-01-02T15:04")
-	if t.Second() == 0 && t.Nanosecond() == 0 {
-		return s
-	}
-	s += t.Format(":05")
-	switch n := t.Nanosecond(); {
-	case n == 0:
-		return s
-	case n%1_000_000 == 0:
-		return s + fmt.Sprintf(".%03d", n/1_000_000)
-	case n%1_000 == 0:
-		return s + fmt.Sprintf(".%06d", n/1_000)
-	default:
-		return s + fmt.Sprintf(".%09d", n)
 	}
 }
 
