@@ -52,10 +52,11 @@ race: ## unit tests with -race
 	@internal/tools/need.sh check go gcc
 	CGO_ENABLED=1 go test -race -timeout 10m $(UNITS)
 
+# -count=1: the cache of test results does not see that the program changed.
 .PHONY: e2e
 e2e: build ## end-to-end tests on real servers and readers
 	@internal/tools/need.sh check go java javac mvn python3 venv mysql
-	LEAT_BIN=$(CURDIR)/bin/leat go test -timeout 20m ./e2e/...
+	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 20m ./e2e/...
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint

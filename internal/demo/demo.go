@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"leat/configs"
+	"leat/internal/job"
 	"leat/internal/mysqld"
 )
 
@@ -55,7 +56,7 @@ func Run(ctx context.Context, opt Options) error {
 	}
 	defer stop()
 	if r.src, err = connect(ctx, r.mysql); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", job.ErrNotStarted, err)
 	}
 	defer r.src.close()
 	r.say("making %d orders", opt.Rows)
