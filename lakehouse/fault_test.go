@@ -23,7 +23,7 @@ const (
 
 // runEpochs writes and commits epochs until something fails. It gives how many
 // commits were confirmed and how many were begun.
-func runEpochs(ctx context.Context, fs fileio.FS, each func(epoch int, tab *lakehouse.Table)) (confirmed, begun int, err error) {
+func runEpochs(ctx context.Context, fs fileio.FS, each func(epoch int)) (confirmed, begun int, err error) {
 	tab, err := lakehouse.Open(ctx, fs, "/wh/o")
 	if err != nil {
 		return 0, 0, err
@@ -60,7 +60,7 @@ func runEpochs(ctx context.Context, fs fileio.FS, each func(epoch int, tab *lake
 			return confirmed, begun, err
 		}
 		if each != nil {
-			each(e, tab)
+			each(e)
 		}
 	}
 	return confirmed, begun, nil
@@ -77,7 +77,7 @@ func TestAnyCallMayFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			anyCallMayFail(t, options, map[string]int{"fixed": 7, "dynamic": 29}[name])
+			anyCallMayFail(t, options, map[string]int{"fixed": 5, "dynamic": 11}[name])
 		})
 	}
 }
@@ -91,8 +91,15 @@ func anyCallMayFail(t *testing.T, options map[string]string, step int) {
 	}
 	columns := lakehouse.ScanOptions{Columns: []string{"order_id", "status"}}
 	states := []string{""}
-	counting := faultfs.New(fresh(), "")
-	_, _, err := runEpochs(t.Context(), counting, func(_ int, tab *lakehouse.Table) {
+	disk := fresh()
+	counting := faultfs.New(disk, "")
+	_, _, err := runEpochs(t.Context(), counting, func(int) {
+		// Read past the counter: the runs with a broken call do not read, and a call
+		// they never make cannot break.
+		tab, err := lakehouse.Open(t.Context(), disk, "/wh/o")
+		if err != nil {
+			t.Fatal(err)
+		}
 		_, rows := readAll(t, tab, columns)
 		states = append(states, strings.Join(rows, " "))
 	})
@@ -124,9 +131,7 @@ func anyCallMayFail(t *testing.T, options map[string]string, step int) {
 			}
 		}
 	}
-	// A call of a compaction in the background may fail without failing an epoch, and
-	// how many of them there are depends on timing.
-	if failed < runs/3 {
+	if failed < runs/2 {
 		t.Errorf("%d of %d runs failed, which is too few to mean anything", failed, runs)
 	}
 }
