@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -103,6 +104,9 @@ var (
 	SizeAmp       = Int(LakeTable, "compaction.max-size-amplification-percent", 200, "Size of the younger runs against the oldest that starts a full compaction.")
 	SizeRatio     = Int(LakeTable, "compaction.size-ratio", 1, "Percent by which runs may differ to be merged.")
 	OptInterval   = Duration(LakeTable, "compaction.optimization-interval", 0, "A full compaction at least this often.", Optional())
+	LookupDisk    = Size(LakeTable, "lookup.cache-max-disk-size", math.MaxInt64, "Size on the local disk of the data files that rows are looked up in.")
+	LookupMemory  = Size(LakeTable, "lookup.cache-max-memory-size", 256<<20, "Memory of the indexes of those files.")
+	LookupKept    = Duration(LakeTable, "lookup.cache-file-retention", time.Hour, "Time after which one of those files goes that no row was looked up in.")
 	CompactMin    = Int(LakeTable, "compaction.min.file-num", 5, "Small files of an append table that start a compaction.", AtLeast(2))
 	StatsMode     = String(LakeTable, "metadata.stats-mode", "truncate(16)", "Statistics in manifests: none, counts, truncate(n), full.")
 	StatsDense    = Bool(LakeTable, "metadata.stats-dense-store", true, "Leave columns without statistics out.")

@@ -107,6 +107,8 @@ type compactJob struct {
 	order  *mergetree.KeyOrder
 	// vectors are the deletion vectors of the snapshot that is compacted.
 	vectors map[bucketID]*bucketVectors
+	// lookups is nil where files are read whole.
+	lookups *lookupFiles
 }
 
 func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (unit mergetree.Unit, others []spec.DataFileMeta, ok bool) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+
+	"leat/lakehouse"
 )
 
 // BenchmarkEngines merges five overlapping runs of 200,000 rows by every engine, as a read.
@@ -40,26 +42,38 @@ func BenchmarkEngines(b *testing.B) {
 }
 
 // BenchmarkLookupEpoch is an epoch of 2,000 changes to a bucket of a million
-// rows with changelog producer lookup: the files of the bucket are read along.
+// rows with changelog producer lookup: the files of the bucket are read whole, or
+// their rows looked up.
 func BenchmarkLookupEpoch(b *testing.B) {
 	for _, spread := range []int64{1_000_000, 20_000} {
-		b.Run(fmt.Sprint("keys=", spread), func(b *testing.B) {
-			tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{
-				"bucket": "1", "changelog-producer": "lookup", "target-file-size": "2 mb",
-			}))
-			j := newJob(b, tab, "bench")
-			for _, batch := range orderBatches(tab, 1_000_000, 0) {
-				j.write(batch)
-			}
-			j.commit()
-			batches := orderBatches(tab, 2000, spread)
-			for b.Loop() {
-				for _, batch := range batches {
-					batch.Retain()
+		for _, how := range []string{"whole", "lookup"} {
+			b.Run(fmt.Sprintf("keys=%d/%s", spread, how), func(b *testing.B) {
+				tab := newTable(b, localFS(b), b.TempDir()+"/orders", ordersSchema(map[string]string{
+					"bucket": "1", "changelog-producer": "lookup", "target-file-size": "2 mb",
+				}))
+				cfg := lakehouse.WriteConfig{}
+				if how == "lookup" {
+					cfg.Scratch = b.TempDir()
+				}
+				j := newJobWith(b, tab, "bench", cfg)
+				for _, batch := range orderBatches(tab, 1_000_000, 0) {
 					j.write(batch)
 				}
 				j.commit()
-			}
-		})
+				batches := orderBatches(tab, 2000, spread)
+				epoch := func() {
+					for _, batch := range batches {
+						batch.Retain()
+						j.write(batch)
+					}
+					j.commit()
+				}
+				epoch()
+				epoch()
+				for b.Loop() {
+					epoch()
+				}
+			})
+		}
 	}
 }

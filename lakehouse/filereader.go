@@ -73,7 +73,9 @@ func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []
 		if rows == nil && expire == nil {
 			return t.openFile(ctx, partition, bucket, f, wanted, system)
 		}
-		return t.openFiltered(ctx, partition, bucket, f, wanted, system, rows, expire)
+		return openFiltered(f.FileName, wanted, rows, expire, func(wanted []columnar.Field) (mergetree.RowReader, error) {
+			return t.openFile(ctx, partition, bucket, f, wanted, system)
+		})
 	}
 }
 

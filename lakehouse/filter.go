@@ -75,8 +75,8 @@ func (e *expiry) seconds(a arrow.Array) func(i int) int64 {
 	}
 }
 
-// openFiltered opens a file without deleted and expired rows.
-func (t *Table) openFiltered(ctx context.Context, partition spec.BinaryRow, bucket int32, f *spec.DataFileMeta, wanted []columnar.Field, system bool, deleted rowSet, expire *expiry) (mergetree.RowReader, error) {
+// openFiltered opens a file, by open with the columns to read, without deleted and expired rows.
+func openFiltered(name string, wanted []columnar.Field, deleted rowSet, expire *expiry, open func([]columnar.Field) (mergetree.RowReader, error)) (mergetree.RowReader, error) {
 	r := &filterReader{deleted: deleted, expire: expire, wanted: len(wanted), column: -1, now: time.Now().Unix()}
 	if expire != nil {
 		for i := range wanted {
@@ -91,9 +91,9 @@ func (t *Table) openFiltered(ctx context.Context, partition spec.BinaryRow, buck
 	}
 	var err error
 	if r.filter, err = mergetree.NewFilter(wanted[:r.wanted]); err != nil {
-		return nil, fmt.Errorf("reading data file %s: %w", f.FileName, err)
+		return nil, fmt.Errorf("reading data file %s: %w", name, err)
 	}
-	r.r, err = t.openFile(ctx, partition, bucket, f, wanted, system)
+	r.r, err = open(wanted)
 	return r, err
 }
 
@@ -125,7 +125,11 @@ func (r *filterReader) Next() (*mergetree.Rows, error) {
 		seconds = r.expire.seconds(times)
 	}
 	for i := range rows.Len() {
-		if r.deleted.has(r.at + int64(i)) {
+		at := r.at + int64(i)
+		if rows.Positions != nil {
+			at = rows.Positions[i]
+		}
+		if r.deleted.has(at) {
 			continue
 		}
 		if seconds != nil && times.IsValid(i) && r.now > seconds(i)+int64(r.expire.after/time.Second) {

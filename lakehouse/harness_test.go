@@ -51,9 +51,20 @@ type job struct {
 
 func newJob(t testing.TB, tab *lakehouse.Table, attempt string) *job {
 	t.Helper()
-	w, err := tab.NewWriter(t.Context(), lakehouse.WriteConfig{
-		Attempt: attempt, User: "user-" + attempt, Budget: lakehouse.NewMemoryBudget(0), Pool: lakehouse.NewWorkPool(2),
-	})
+	return newJobWith(t, tab, attempt, lakehouse.WriteConfig{Scratch: t.TempDir()})
+}
+
+// newJobWith is newJob with settings of the writer.
+func newJobWith(t testing.TB, tab *lakehouse.Table, attempt string, cfg lakehouse.WriteConfig) *job {
+	t.Helper()
+	cfg.Attempt, cfg.User = attempt, "user-"+attempt
+	if cfg.Budget == nil {
+		cfg.Budget = lakehouse.NewMemoryBudget(0)
+	}
+	if cfg.Pool == nil {
+		cfg.Pool = lakehouse.NewWorkPool(2)
+	}
+	w, err := tab.NewWriter(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

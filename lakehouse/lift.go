@@ -2,12 +2,14 @@ package lakehouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"leat/internal/columnar"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -94,6 +96,7 @@ func (w *Writer) lift(p *Prepared) error {
 		case k.b.tree.FinishLift(p.id, change):
 			p.message(w, k.b).take(change)
 			k.b.vectors = k.vectors
+			w.lookups.drop(w.ctx, change)
 		case k.change != nil:
 			w.removeChange(context.WithoutCancel(w.ctx), k.b, k.change)
 		}
@@ -103,7 +106,7 @@ func (w *Writer) lift(p *Prepared) error {
 
 // compactBucket does unit on b and gives the bucket's deletion vectors after it.
 func (w *Writer) compactBucket(ctx context.Context, b *bucket, unit mergetree.Unit, others []spec.DataFileMeta) (*mergetree.Change, *bucketVectors, error) {
-	j := compactJob{t: w.t, cfg: w.cfg, layout: w.layout, order: w.order}
+	j := compactJob{t: w.t, cfg: w.cfg, layout: w.layout, order: w.order, lookups: w.lookups}
 	return j.compact(ctx, bucketTask{partition: b.part.row, bucket: b.no, files: w.files(b, w.t.Options.DataPrefix), unit: unit, others: others, vectors: b.vectors})
 }
 
@@ -140,6 +143,7 @@ func (j *compactJob) compact(ctx context.Context, k bucketTask) (*mergetree.Chan
 		k.unit.DropDelete = true
 	}
 	open := t.filteredOpener(k.partition, k.bucket, j.layout.Columns.Fields, true, deleted)
+	j.lookUp(&o, k, deleted)
 	c, err := mergetree.Compact(ctx, j.layout, j.order, k.unit, k.files, open, o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("compacting table %s: %w", t.Path, err)
@@ -149,6 +153,35 @@ func (j *compactJob) compact(ctx context.Context, k bucketTask) (*mergetree.Chan
 	}
 	now, err := t.writeVectors(ctx, j.cfg, old, marks, c)
 	return c, now, err
+}
+
+// lookUp lets a compaction find rows of the bucket's other files by key.
+func (j *compactJob) lookUp(o *mergetree.CompactOptions, k bucketTask, deleted deletedRows) {
+	if j.lookups == nil || !o.Lookup {
+		return
+	}
+	all := j.layout.Columns.Fields
+	keys := make([]columnar.Field, len(j.layout.Keys))
+	for i, c := range j.layout.Keys {
+		keys[i] = all[c]
+	}
+	o.Keys = j.t.opener(k.partition, k.bucket, keys, false)
+	o.Find = func(ctx context.Context, f *spec.DataFileMeta, keys *mergetree.KeySet) (mergetree.RowReader, error) {
+		r, err := j.lookups.find(ctx, k.partition, k.bucket, f, keys)
+		if err != nil || r == nil {
+			return nil, err
+		}
+		var gone rowSet
+		if deleted != nil {
+			if gone, err = deleted(ctx, f.FileName); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
+		}
+		if gone == nil && j.t.Options.Expire == nil {
+			return r, nil
+		}
+		return openFiltered(f.FileName, all, gone, j.t.Options.Expire, func([]columnar.Field) (mergetree.RowReader, error) { return r, nil })
+	}
 }
 
 // compactMessage is the part of a message that compactions fill.

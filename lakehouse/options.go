@@ -2,6 +2,7 @@ package lakehouse
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -65,6 +66,7 @@ type Options struct {
 	StatsColumns   map[string]spec.StatsMode
 	KeepFirstStats int
 	Dynamic        DynamicOptions
+	LookupFiles    LookupOptions
 }
 
 // optionReader parses values and remembers the first that cannot be.
@@ -144,6 +146,11 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		KeepFirstStats:  readInt(r, "metadata.stats-keep-first-n-columns", -1),
 		StatsColumns:    map[string]spec.StatsMode{},
 		Dynamic:         readDynamic(r),
+		LookupFiles: LookupOptions{
+			Disk:      read(r, "lookup.cache-max-disk-size", math.MaxInt64, configs.ParseSize),
+			Memory:    read(r, "lookup.cache-max-memory-size", 256<<20, configs.ParseSize),
+			Retention: read(r, "lookup.cache-file-retention", time.Hour, configs.ParseDuration),
+		},
 	}
 	o.ChangelogStats = read(r, "changelog-file.stats-mode", o.StatsMode, spec.ParseStatsMode)
 	for i := range s.Fields {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync"
+
+	"github.com/google/uuid"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -27,6 +30,11 @@ type WriteConfig struct {
 	// IndexBudget is the memory in bytes that the index of the keys of a table
 	// without fixed buckets may take; 0 means DefaultIndexBudget.
 	IndexBudget int64
+	// Scratch is a folder of a local disk for what the writer keeps beside memory:
+	// rows that compactions look up, and the index of keys beyond IndexBudget. The
+	// writer makes and removes folders of its own in it; whoever gives the folder
+	// empties it after a crash. "" keeps everything in memory.
+	Scratch string
 	// Replace says that the first commit overwrites the table: its keys count as unknown.
 	Replace bool
 	// Partition picks the partitions that Compact works on; nil takes all.
@@ -44,6 +52,8 @@ type Writer struct {
 	order  *mergetree.KeyOrder
 	router *router
 	live   liveCache
+	// lookups is nil where compactions read files whole.
+	lookups *lookupFiles
 
 	// openBytes is guarded by cfg.Budget.
 	openBytes int64
@@ -111,6 +121,9 @@ func (t *Table) NewWriter(ctx context.Context, cfg WriteConfig) (*Writer, error)
 	}
 	if s != nil {
 		w.snapshot = s.ID
+	}
+	if cfg.Scratch != "" {
+		w.lookups = newLookupFiles(t, layout, filepath.Join(cfg.Scratch, "lookup-"+uuid.NewString()), w.log)
 	}
 	if err := w.openIndex(ctx, s); err != nil {
 		return nil, err
@@ -319,6 +332,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.cancel()
 	w.wg.Wait()
 	w.cfg.Budget.unregister(w)
+	err := w.lookups.close(ctx)
 	for _, c := range loose {
 		for i := range c.work {
 			w.remove(ctx, c.work[i].b, c.work[i].res.Files)
@@ -331,6 +345,9 @@ func (w *Writer) Close(ctx context.Context) error {
 				w.removeChange(ctx, b, c)
 			}
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("closing the writer of table %s: %w", w.t.Path, err)
 	}
 	return nil
 }

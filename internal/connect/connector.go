@@ -57,6 +57,9 @@ type Env struct {
 	CatchUp bool
 	// MemoryLimit bounds the write buffers of all sinks together, in bytes.
 	MemoryLimit int64
+	// Scratch is a local folder for what sinks keep beside memory; it is empty when
+	// an attempt begins and goes with the job.
+	Scratch string
 }
 
 // Connector is known by the value of 'connector'.

@@ -109,6 +109,7 @@ func (j *Job) Run(ctx context.Context) (err error) {
 		return notStarted(err)
 	}
 	defer func() { _ = lock.Release() }()
+	defer func() { _ = local.New().RemoveAll(context.WithoutCancel(ctx), j.scratch()) }()
 	control, err := j.serve()
 	if err != nil {
 		return notStarted(err)
@@ -161,8 +162,15 @@ func (j *Job) loop(ctx context.Context) error {
 	}
 }
 
+// scratch is the folder for what does not outlive an attempt.
+func (j *Job) scratch() string { return filepath.Join(j.dir, "scratch") }
+
 // attempt is one run: decide, check, take over, execute.
 func (j *Job) attempt(ctx context.Context, first bool) error {
+	// A process that was killed left its own.
+	if err := local.New().RemoveAll(ctx, j.scratch()); err != nil {
+		return fmt.Errorf("emptying the scratch folder: %w", err)
+	}
 	st := &starter{job: j, first: first, fs: local.New()}
 	graph, restore, err := st.prepare(ctx)
 	if err != nil {
@@ -292,6 +300,6 @@ func (st *starter) tell(d checkpoint.Decision) {
 func (st *starter) env() connect.Env {
 	v := st.job.spec.Result.Settings
 	return connect.Env{
-		Log: st.job.spec.Log, Zone: zoneOf(v), Parallelism: workers(v), CatchUp: st.job.spec.CatchUp, MemoryLimit: configs.MemoryLimit.Get(v),
+		Log: st.job.spec.Log, Zone: zoneOf(v), Parallelism: workers(v), CatchUp: st.job.spec.CatchUp, MemoryLimit: configs.MemoryLimit.Get(v), Scratch: st.job.scratch(),
 	}
 }

@@ -22,6 +22,10 @@ type CompactOptions struct {
 	// against rows above level 0, and how deletion vectors are.
 	Lookup bool
 	Others []spec.DataFileMeta
+	// Find, if set, gives the rows of a file of Others with these keys, or nil if
+	// the file is to be read whole. Keys opens files with the key columns alone.
+	Find func(ctx context.Context, f *spec.DataFileMeta, keys *KeySet) (RowReader, error)
+	Keys Opener
 	// Replaced is told of the rows of Others that the compaction's rows take the place of.
 	Replaced func(f *spec.DataFileMeta, position int64)
 }
@@ -198,6 +202,9 @@ func (c *compaction) mergeSection(ctx context.Context, w, changes *fileWriter, r
 	var others []Run
 	if c.opts.Lookup {
 		others, o.Replaced = c.others(runs), c.opts.Replaced
+		if o.OpenReference, err = c.finder(ctx, runs, others); err != nil {
+			return err
+		}
 	}
 	m, err := MergeRuns(ctx, c.layout.Columns, c.layout.Keys, runs, others, c.open, o)
 	if err != nil {

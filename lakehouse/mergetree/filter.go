@@ -33,6 +33,9 @@ func (f *Filter) Keep(r *Rows, keep []uint32, first int64) *Rows {
 	for i, k := range keep {
 		f.refs = append(f.refs, rowRef{row: k})
 		out.Seq[i], out.Kinds[i], out.Positions[i] = r.Seq[k], r.Kinds[k], first+int64(k)
+		if r.Positions != nil {
+			out.Positions[i] = r.Positions[k]
+		}
 	}
 	for i, g := range f.cols {
 		g.bind([]arrow.Array{r.Values[i]})

@@ -128,6 +128,8 @@ type MergeOptions struct {
 	Keep bool
 	// Changes, if set, has the changes collected that the merge means.
 	Changes *ChangeOptions
+	// OpenReference opens the files of references, nil as the others are opened.
+	OpenReference Opener
 	// Replaced is told of every row of a reference stream whose key the other streams have.
 	Replaced func(f *spec.DataFileMeta, position int64)
 }
@@ -466,6 +468,9 @@ func MergeRuns(ctx context.Context, columns *columnar.Schema, keys []int, runs, 
 	streams := make([]RowReader, 0, len(runs)+len(references))
 	for _, r := range runs {
 		streams = append(streams, &runReader{ctx: ctx, open: open, files: r.Files})
+	}
+	if o.OpenReference != nil {
+		open = o.OpenReference
 	}
 	for _, r := range references {
 		streams = append(streams, &runReader{ctx: ctx, open: open, files: r.Files, reference: true})

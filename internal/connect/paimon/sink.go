@@ -105,7 +105,7 @@ func (s *sink) LastSnapshot() int64 { return s.last.Load() }
 
 // NewWriter opens a writer; several subtasks write disjoint buckets.
 func (s *sink) NewWriter(ctx context.Context, _, _ int) (dataflow.SinkWriter, error) {
-	w, err := s.table.NewWriter(ctx, lakehouse.WriteConfig{Attempt: s.spec.Attempt, User: s.spec.CommitUser, Budget: s.budget, Pool: s.pool, Log: s.log, Replace: s.replace})
+	w, err := s.table.NewWriter(ctx, lakehouse.WriteConfig{Attempt: s.spec.Attempt, User: s.spec.CommitUser, Budget: s.budget, Pool: s.pool, Log: s.log, Replace: s.replace, Scratch: s.spec.Env.Scratch})
 	if err != nil {
 		return nil, err
 	}

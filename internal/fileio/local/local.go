@@ -13,12 +13,19 @@ import (
 )
 
 // FS is the local file system. Paths are those of the operating system.
-type FS struct{}
+type FS struct {
+	// scratch says that nothing has to outlive the process.
+	scratch bool
+}
 
 var _ fileio.FS = (*FS)(nil)
 
 // New gives the local file system.
 func New() *FS { return &FS{} }
+
+// NewScratch gives the local file system for files that end with the process:
+// those of Create are not made durable.
+func NewScratch() *FS { return &FS{scratch: true} }
 
 type file struct {
 	*os.File

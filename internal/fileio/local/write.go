@@ -30,10 +30,12 @@ type writer struct {
 	buf *bufio.Writer
 	// done is set once the temporary file is gone or has become the file.
 	done bool
+	// scratch says that the file need not be durable.
+	scratch bool
 }
 
 // Create starts a new file beside its final name.
-func (*FS) Create(ctx context.Context, name string) (fileio.Writer, error) {
+func (s *FS) Create(ctx context.Context, name string) (fileio.Writer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func (*FS) Create(ctx context.Context, name string) (fileio.Writer, error) {
 		buf = bufio.NewWriterSize(nil, bufferSize)
 	}
 	buf.Reset(f)
-	return &writer{name: name, f: f, buf: buf}, nil
+	return &writer{name: name, f: f, buf: buf, scratch: s.scratch}, nil
 }
 
 // dropBuffer gives the buffer back; it must not refer to the file any longer.
@@ -103,6 +105,13 @@ func (w *writer) Commit(ctx context.Context) error {
 		return wrap("writing", w.name, err)
 	}
 	w.dropBuffer()
+	if w.scratch {
+		if err := errors.Join(w.f.Close(), os.Rename(w.f.Name(), w.name)); err != nil {
+			return wrap("writing", w.name, err)
+		}
+		w.done = true
+		return nil
+	}
 	if err := closeSynced(w.f); err != nil {
 		return wrap("writing", w.name, err)
 	}
