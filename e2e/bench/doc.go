@@ -6,8 +6,11 @@
 // Workloads: W1 loads a table of orders; W2 works off a backlog of changes from
 // a recorded binlog place on; W3 follows a steady rate and measures how long
 // after its commit a transaction is visible; START takes the time from the
-// start to the first visible row. Every run is one JSON line. CPU seconds and
-// peak memory are the kernel's figures for the child alone.
+// start to the first visible row. FLUSH, READ and COMPACT are the merge tree
+// alone: writing beside the bare encode of the same rows, reading and compacting
+// five overlapping runs beside Paimon's Java library, warm, on the same table.
+// Every run is one JSON line. CPU seconds and peak memory are the kernel's
+// figures for the child alone.
 //
-// Start with cmd/main.go, then run.go.
+// Start with cmd/main.go, then run.go, and lakerun.go for the merge tree.
 package bench

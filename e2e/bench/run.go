@@ -26,7 +26,7 @@ type Config struct {
 	WorkDir string // for lakes, state and logs; emptied
 	Out     *json.Encoder
 	Log     *slog.Logger
-	// Only names the workloads to run: W1, W2, W3, START, limits.
+	// Only names the workloads to run: W1, W2, W3, START, limits, and those of LakeWorkloads.
 	Only  []string
 	Runs  int
 	W1    int64 // rows
@@ -35,7 +35,11 @@ type Config struct {
 	Rate  int    // changes/s of W3
 	Every string // checkpoint interval of W1 and W2
 	W3Int string // checkpoint interval of W3
-	Table Table
+	// LakeRows are the rows of FLUSH, and of the five runs of READ and COMPACT;
+	// Rounds is how often each is measured in turn with what it is compared to.
+	LakeRows int64
+	Rounds   int
+	Table    Table
 	// Verify compares the lake with the source by Paimon's own reader.
 	Verify bool
 	Facts  map[string]any // goes into every line

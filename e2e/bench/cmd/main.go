@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -37,13 +38,16 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(args) == 3 && args[0] == "limit" {
 		return bench.RunLimit(ctx, args[1], args[2])
 	}
+	if len(args) == 3 && args[0] == "lake" {
+		return bench.RunLakeStep(ctx, args[1], args[2], os.Stdout)
+	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	cfg := bench.Config{Log: log, Every: "10s", W3Int: "1s"}
 	out, only, extra := "", "", ""
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&cfg.Leat, "leat", "bin/leat", "the built program")
 	f.StringVar(&out, "out", "", "append the JSON lines to this file too")
-	f.StringVar(&only, "only", "W1,W2,W3,START,limits", "what to measure")
+	f.StringVar(&only, "only", "W1,W2,W3,START,limits,FLUSH,READ,COMPACT", "what to measure")
 	f.IntVar(&cfg.Runs, "runs", 1, "runs of each workload")
 	f.Int64Var(&cfg.W1, "w1", 5_000_000, "rows of W1")
 	f.Int64Var(&cfg.W2, "w2", 2_000_000, "changes of W2")
@@ -55,6 +59,8 @@ func run(ctx context.Context, args []string) (err error) {
 	f.StringVar(&cfg.Table.Format, "format", "parquet", "file format of the table")
 	f.StringVar(&cfg.Table.Changelog, "changelog", "none", "changelog producer of the table")
 	f.StringVar(&extra, "table-options", "", "further table options, as 'k' = 'v', separated by ';'")
+	f.Int64Var(&cfg.LakeRows, "lake-rows", 5_000_000, "rows of FLUSH, READ and COMPACT")
+	f.IntVar(&cfg.Rounds, "rounds", 5, "how often FLUSH, READ and COMPACT are measured in turn with what they are compared to")
 	f.BoolVar(&cfg.Verify, "verify", true, "compare lake and source by Paimon's own reader")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -87,6 +93,11 @@ func run(ctx context.Context, args []string) (err error) {
 		w = io.MultiWriter(os.Stdout, file)
 	}
 	cfg.Out = json.NewEncoder(w)
+	cfg.Facts = facts(ctx)
+	lerr := bench.RunLake(ctx, cfg)
+	if lerr != nil || !slices.ContainsFunc(cfg.Only, func(w string) bool { return !slices.Contains(bench.LakeWorkloads, w) }) {
+		return lerr
+	}
 	// The data stay in the cache folder: the next sitting need not make them again.
 	srv, err := mysqld.Start(ctx, mysqld.Options{
 		DataDir: filepath.Join(cache, "bench-mysql"), Flags: []string{"--innodb-buffer-pool-size=1G"},
@@ -96,12 +107,12 @@ func run(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, srv.Stop()) }()
-	cfg.Facts = facts(ctx, srv)
+	cfg.Facts["mysql"] = srv.Version
 	return bench.Run(ctx, srv, cfg)
 }
 
 // facts says on what a line was measured.
-func facts(ctx context.Context, srv *mysqld.Server) map[string]any {
+func facts(ctx context.Context) map[string]any {
 	commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
 	if err != nil {
 		commit = []byte("unknown")
@@ -120,7 +131,7 @@ func facts(ctx context.Context, srv *mysqld.Server) map[string]any {
 		load, _, _ = strings.Cut(string(b), " ")
 	}
 	return map[string]any{
-		"commit": strings.TrimSpace(string(commit)), "go": runtime.Version(), "mysql": srv.Version,
+		"commit": strings.TrimSpace(string(commit)), "go": runtime.Version(),
 		"cpus": runtime.NumCPU(), "cpu": cpu, "load": load,
 	}
 }

@@ -37,7 +37,8 @@ public final class Oracle {
 
     static final class Usage extends RuntimeException {
         Usage(String what) {
-            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire>\n"
+            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire"
+                    + "|bench-read|bench-compact>\n"
                     + "  --warehouse DIR --table db.t[$system]\n"
                     + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
                     + "  sum:       --columns a,b [--from N] [--to N] [--latest]   count and exact sums of every snapshot\n"
@@ -46,6 +47,7 @@ public final class Oracle {
                     + "  write:     rows as NDJSON on stdin, {\"_kind\":\"+I|-U|+U|-D\", col: value ...}\n"
                     + "             [--user U] [--id N] [--wait] [--filter] [--option k=v ...]\n"
                     + "  compact:   [--user U] [--id N] [--minor]\n"
+                    + "  bench-read: --column DECIMAL   times a read of all columns; bench-compact a compaction, not committed\n"
                     + "  create:    JSON on stdin {\"fields\":[{\"name\",\"type\",\"description\"?}],\"primaryKeys\":[],"
                     + "\"partitionKeys\":[],\"options\":{},\"comment\"?}");
         }
@@ -166,6 +168,8 @@ public final class Oracle {
                 for (ObjectNode f : Tables.files(x, snap, ScanMode.valueOf(flags.getOrDefault("mode", "all").toUpperCase())))
                     out.accept(f);
                 break;
+            case "bench-read": out.accept(Bench.read(x, need("column"), tmp)); break;
+            case "bench-compact": out.accept(Bench.compact(x, tmp)); break;
             case "expire": out.accept(x.newExpireSnapshots().config(x.coreOptions().expireConfig()).expire()); break;
             default: write(x);
         }
