@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/format/formattest"
 )
 
 // orderFields are the columns of a merge-tree file of a seven-column orders table.
@@ -96,8 +97,8 @@ func BenchmarkWriteOrders(b *testing.B) {
 func BenchmarkNested(b *testing.B) {
 	const rows, chunks = 16_384, 8
 	fields := nestedFields()
-	s := values{rnd: rand.New(rand.NewPCG(1, 2)), nulls: 0.05, entries: 4, few: true}
-	cols := s.columns(fields, rows)
+	s := formattest.Values{Rand: rand.New(rand.NewPCG(1, 2)), Nulls: 0.05, Entries: 4, Few: true}
+	cols := s.Columns(fields, rows)
 	write := func(w io.Writer) {
 		f, err := NewWriter(w, fields, Options{})
 		if err != nil {

@@ -16,7 +16,7 @@
 // lists, maps and structs into levels a whole array at a time (nestedwriter.go);
 // coming back, leafPages cuts the levels of each leaf at rows and nestedNode
 // makes arrays of them (leafpages.go, nestedreader.go). Fields of rows are found
-// by id where the file has ids. Nested columns have null counts but no minimum
+// by name. Nested columns have null counts but no minimum
 // and maximum.
 //
 // Start with writer.go, then reader.go; schema.go and nested.go have the types.

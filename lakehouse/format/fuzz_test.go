@@ -11,6 +11,7 @@ import (
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
+	"leat/lakehouse/format/formattest"
 	"leat/lakehouse/spec"
 )
 
@@ -37,9 +38,9 @@ func nestedFields() []columnar.Field {
 func seeds(t testing.TB) (files [][]byte, fields [][]columnar.Field) {
 	t.Helper()
 	for _, opts := range []Options{{Compression: "uncompressed", PageSize: 100}, {Compression: "zstd", BlockSize: 1}} {
-		s := values{rnd: rand.New(rand.NewPCG(3, 4)), nulls: 0.2, entries: 3}
+		s := formattest.Values{Rand: rand.New(rand.NewPCG(3, 4)), Nulls: 0.2, Entries: 3}
 		for _, f := range [][]columnar.Field{nestedFields(), flatFields()} {
-			b, _ := writeFile(t, f, opts, s.columns(f, 20), s.columns(f, 5))
+			b, _ := writeFile(t, f, opts, s.Columns(f, 20), s.Columns(f, 5))
 			files, fields = append(files, b), append(fields, f)
 		}
 	}

@@ -113,10 +113,10 @@ func (r *nestedReader) resolveEntries(node *nestedNode, group *schema.GroupNode)
 	return nil
 }
 
-// resolveFields finds the fields of a row: by id where the file has ids, else by name.
+// resolveFields finds the fields of a row by name, as Paimon does: the ids in a file tell only others.
 func (r *nestedReader) resolveFields(node *nestedNode, group *schema.GroupNode) error {
 	for _, k := range childFields(node.field.Type, 0, 0) {
-		at := fieldOf(group, k.Field)
+		at := group.FieldIndexByName(k.Name)
 		if at < 0 {
 			node.kids = append(node.kids, &nestedNode{field: k.Field, typ: columnar.ArrowType(k.Type), missing: true})
 			continue
@@ -148,21 +148,6 @@ func (r *nestedReader) resolveFields(node *nestedNode, group *schema.GroupNode) 
 	leaf, err := r.addLeaf(columnar.Field{Name: n.Name()}, n, 0)
 	node.shape = leaf
 	return err
-}
-
-func fieldOf(group *schema.GroupNode, f columnar.Field) int {
-	ids := false
-	for i := range group.NumFields() {
-		id := int(group.Field(i).FieldID())
-		ids = ids || id >= 0
-		if id >= 0 && id == f.ID {
-			return i
-		}
-	}
-	if ids {
-		return -1
-	}
-	return group.FieldIndexByName(f.Name)
 }
 
 // addLeaf adds the leaf n. A field without a type gets no decoder.

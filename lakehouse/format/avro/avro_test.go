@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,6 +18,7 @@ import (
 	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/lakehouse/format"
+	"leat/lakehouse/format/formattest"
 )
 
 // memFile is a file in memory.
@@ -178,7 +180,14 @@ func TestColumnsByName(t *testing.T) {
 
 func TestUnsupportedTypes(t *testing.T) {
 	t.Parallel()
-	for _, typ := range []columnar.DataType{columnar.TimestampOf(9), {Kind: columnar.Array, Elem: &columnar.DataType{Kind: columnar.Int}}} {
+	number := columnar.Of(columnar.Int)
+	for _, typ := range []columnar.DataType{
+		columnar.TimestampOf(9),
+		{Kind: columnar.Time, Precision: 6},
+		columnar.Of(columnar.Variant),
+		{Kind: columnar.Multiset, Elem: &number},
+		list(columnar.TimestampOf(9)), mapOf(number, columnar.Of(columnar.Variant)),
+	} {
 		var unsupported *format.UnsupportedTypeError
 		if _, err := NewWriter(io.Discard, []columnar.Field{{Name: "c", Type: typ}}, format.Options{}); !errors.As(err, &unsupported) {
 			t.Errorf("%s: %v", typ, err)
@@ -189,8 +198,9 @@ func TestUnsupportedTypes(t *testing.T) {
 // Damage gives errors of domain Corrupt or other values, never a panic.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
-	fs := fields()
-	good := encode(t, fs, "uncompressed", columns(fs, 20))
+	fs := append(fields(), nestedFields()...)
+	s := formattest.Values{Rand: rand.New(rand.NewPCG(1, 1)), Nulls: 0.2, Entries: 2}
+	good := encode(t, fs, "uncompressed", append(columns(fields(), 10), s.Columns(nestedFields(), 10)...))
 	whole, err := decode(good, fs)
 	if err != nil || len(whole) != 1 {
 		t.Fatal(err)

@@ -88,6 +88,30 @@ func (c *cursor) branch(n *node) *node {
 	return n.items[i]
 }
 
+// eachItem reads the blocks of an array or map. An item without bytes is an
+// error, as a file could hold any number of them.
+func (c *cursor) eachItem(item func(*cursor)) {
+	for c.err == nil {
+		count := c.long(-1<<62, 1<<62)
+		if count == 0 {
+			return
+		}
+		if count < 0 { // the size in bytes follows
+			count = -count
+			c.long(0, int64(len(c.rest)))
+		}
+		for range count {
+			left := len(c.rest)
+			if item(c); c.err == nil && len(c.rest) == left {
+				c.fail(errValue)
+			}
+			if c.err != nil {
+				return
+			}
+		}
+	}
+}
+
 // skip passes over a value.
 func (c *cursor) skip(n *node, depth int) {
 	if depth > maxDepth {

@@ -42,6 +42,7 @@ type Reader struct {
 	builders []array.Builder
 	wanted   []columnar.Field
 	diskErr  error
+	failed   error
 	packed   []byte
 	plain    []byte
 }
@@ -50,9 +51,7 @@ type Reader struct {
 type step struct {
 	node   *node
 	column int // -1 skips
-	// decode appends the value of each branch of a union, or of the only type; nil is null.
-	decode  []func(*cursor)
-	builder array.Builder
+	decode func(*cursor)
 }
 
 // OpenReader opens the file f, whose path is only for error text. wanted are
@@ -70,7 +69,7 @@ func OpenReader(f fileio.File, path string, wanted []columnar.Field, opts format
 	}
 	if err != nil {
 		err = r.explain(err)
-		_ = f.Close()
+		_ = r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -139,22 +138,12 @@ func (r *Reader) plan(root *node, mem memory.Allocator) error {
 	for i, n := range root.items {
 		s := step{node: n, column: -1}
 		if c, ok := at[root.names[i]]; ok && !found[c] {
-			s.column, s.builder, found[c] = c, r.builders[c], true
-			branches := []*node{n}
-			if n.kind == kindUnion {
-				branches = n.items
+			s.column, found[c] = c, true
+			d, err := decoderOf(r.wanted[c], n, r.builders[c])
+			if err != nil {
+				return err
 			}
-			for _, b := range branches {
-				if b.kind == kindNull {
-					s.decode = append(s.decode, nil)
-					continue
-				}
-				d, err := decoderOf(r.wanted[c], b.kind, s.builder)
-				if err != nil {
-					return err
-				}
-				s.decode = append(s.decode, d)
-			}
+			s.decode = d
 		}
 		r.steps = append(r.steps, s)
 	}
@@ -168,7 +157,11 @@ func (r *Reader) plan(root *node, mem memory.Allocator) error {
 
 // Next gives the next batch, one array a wanted column in the form of
 // columnar.ArrowType, which the caller releases; io.EOF after the last.
+// After an error it gives that again.
 func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
+	if r.failed != nil {
+		return nil, 0, r.failed
+	}
 	for rows == 0 {
 		var block []byte
 		if block, rows, err = r.block(); err != nil {
@@ -178,10 +171,9 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 			return nil, 0, r.explain(err)
 		}
 		if err := r.decode(block, rows); err != nil {
-			for _, b := range r.builders {
-				b.NewArray().Release()
-			}
-			return nil, 0, r.explain(err)
+			// The builders end at different places, so they are of no further use.
+			r.failed = r.explain(err)
+			return nil, 0, r.failed
 		}
 	}
 	for _, i := range r.absent {
@@ -203,15 +195,7 @@ func (r *Reader) decode(block []byte, rows int) error {
 				c.skip(s.node, 0)
 				continue
 			}
-			branch := int64(0)
-			if s.node.kind == kindUnion {
-				branch = c.long(0, int64(len(s.decode))-1)
-			}
-			if d := s.decode[branch]; d == nil {
-				s.builder.AppendNull()
-			} else {
-				d(c)
-			}
+			s.decode(c)
 		}
 		if c.err != nil {
 			return c.err
@@ -307,7 +291,13 @@ func (r *Reader) read(b []byte, at int64) error {
 }
 
 // Close closes the file.
-func (r *Reader) Close() error { return r.file.Close() }
+func (r *Reader) Close() error {
+	for _, b := range r.builders {
+		b.Release()
+	}
+	r.builders = nil
+	return r.file.Close()
+}
 
 // explain tells trouble of the disk from a damaged file.
 func (r *Reader) explain(err error) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"leat/internal/columnar"
 	"leat/lakehouse/format"
@@ -20,23 +21,128 @@ var nullDefault = json.RawMessage("null")
 
 // schemaOf gives the schema text of a file with these columns (AvroSchemaConverter.java).
 func schemaOf(fields []columnar.Field) ([]byte, error) {
-	out := make([]field, len(fields))
+	n := namer{}
+	root, err := n.record(fields, n.name(rootName))
+	if err != nil {
+		return nil, err
+	}
+	root.Namespace = "org.apache.paimon.avro.generated"
+	return json.Marshal(root)
+}
+
+const rootName = "record"
+
+// namer gives records names that no other has.
+type namer map[string]bool
+
+// name gives path as a name, with a number if two paths come to the same one:
+// readers take a type by its name where it was defined before.
+func (n namer) name(path string) string {
+	name := path
+	for i := 2; n[name]; i++ {
+		name = fmt.Sprint(path, "_", i)
+	}
+	n[name] = true
+	return name
+}
+
+type record struct {
+	Type      string  `json:"type"`
+	Name      string  `json:"name"`
+	Namespace string  `json:"namespace,omitempty"`
+	Fields    []field `json:"fields"`
+}
+
+func (n namer) record(fields []columnar.Field, path string) (*record, error) {
+	r := &record{Type: kindRecord, Name: path, Fields: make([]field, len(fields))}
 	for i, f := range fields {
-		t, err := typeOf(f)
+		t, err := n.typeOf(f, path+"_"+f.Name)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = field{Name: f.Name, Type: t}
+		r.Fields[i] = field{Name: f.Name, Type: t}
 		if f.Type.Nullable {
-			out[i].Type, out[i].Default = []any{"null", t}, nullDefault
+			r.Fields[i].Default = nullDefault
 		}
 	}
-	return json.Marshal(struct {
-		Type      string  `json:"type"`
-		Name      string  `json:"name"`
-		Namespace string  `json:"namespace"`
-		Fields    []field `json:"fields"`
-	}{"record", "record", "org.apache.paimon.avro.generated", out})
+	return r, nil
+}
+
+type arrayType struct {
+	Type    string `json:"type"`
+	Items   any    `json:"items"`
+	Logical string `json:"logicalType,omitempty"`
+}
+
+type mapType struct {
+	Type   string `json:"type"`
+	Values any    `json:"values"`
+}
+
+// partsOf gives the children of a nested type: element, key and value, or fields.
+func partsOf(t columnar.DataType) []columnar.Field {
+	switch t.Kind {
+	case columnar.Array:
+		return []columnar.Field{{Name: "element", Type: *t.Elem}}
+	case columnar.Map:
+		return []columnar.Field{{Name: "key", Type: *t.Key}, {Name: "value", Type: *t.Elem}}
+	case columnar.Multiset:
+		return []columnar.Field{{Name: "key", Type: *t.Elem}, {Name: "value", Type: columnar.Of(columnar.Int)}}
+	case columnar.Row:
+		return t.Fields
+	default:
+		return nil
+	}
+}
+
+// typeOf gives the form of f in a schema; path is what a record in it is called by.
+func (n namer) typeOf(f columnar.Field, path string) (any, error) {
+	var t any
+	var err error
+	if f.Type.IsNested() {
+		t, err = n.nestedOf(f, path)
+	} else {
+		t, err = leafOf(f)
+	}
+	if err == nil && f.Type.Nullable {
+		t = []any{kindNull, t}
+	}
+	return t, err
+}
+
+func (n namer) nestedOf(f columnar.Field, path string) (any, error) {
+	parts := partsOf(f.Type)
+	switch f.Type.Kind {
+	case columnar.Array:
+		items, err := n.typeOf(parts[0], path)
+		return arrayType{Type: kindArray, Items: items}, err
+	case columnar.Map, columnar.Multiset:
+		if parts[0].Type.IsText() {
+			values, err := n.typeOf(parts[1], path)
+			return mapType{Type: kindMap, Values: values}, err
+		}
+		if f.Type.Kind == columnar.Map { // Java reads no such MULTISET
+			entry, err := n.entry(parts, n.name(path))
+			return arrayType{Type: kindArray, Items: entry, Logical: "map"}, err
+		}
+	case columnar.Row:
+		return n.record(f.Type.Fields, n.name(path))
+	default:
+	}
+	return nil, unsupported(f)
+}
+
+// entry is the record of a key and a value. Its key has no default.
+func (n namer) entry(parts []columnar.Field, name string) (*record, error) {
+	r, err := n.record(parts, name)
+	if err == nil {
+		r.Fields[0].Default = nil
+	}
+	return r, err
+}
+
+func unsupported(f columnar.Field) error {
+	return &format.UnsupportedTypeError{Column: f.Name, Type: f.Type, Format: "Avro"}
 }
 
 type logical struct {
@@ -46,7 +152,7 @@ type logical struct {
 	Scale     *int   `json:"scale,omitempty"`
 }
 
-func typeOf(f columnar.Field) (any, error) {
+func leafOf(f columnar.Field) (any, error) {
 	switch t := f.Type; t.Kind {
 	case columnar.Boolean:
 		return "boolean", nil
@@ -83,7 +189,7 @@ func typeOf(f columnar.Field) (any, error) {
 		}
 	default:
 	}
-	return nil, &format.UnsupportedTypeError{Column: f.Name, Type: f.Type, Format: "Avro"}
+	return nil, unsupported(f)
 }
 
 // Supports reports whether files can hold these columns.
@@ -177,7 +283,7 @@ func (p *parser) name(name string) (*node, error) {
 	case "bytes", "string":
 		return &node{kind: kindBytes}, nil
 	}
-	if n := p.named[name]; n != nil {
+	if n := p.named[name[strings.LastIndexByte(name, '.')+1:]]; n != nil {
 		return n, nil
 	}
 	return nil, fmt.Errorf("type %q: %w", name, errSchema)
@@ -202,7 +308,7 @@ func (p *parser) object(text []byte, depth int) (*node, error) {
 	switch string(o.Type) {
 	case `"record"`:
 		n.kind = kindRecord
-		p.named[o.Name] = n
+		p.named[o.Name[strings.LastIndexByte(o.Name, '.')+1:]] = n
 		for _, f := range o.Fields {
 			c, err := p.parse(f.Type, depth+1)
 			if err != nil {
@@ -222,13 +328,13 @@ func (p *parser) object(text []byte, depth int) (*node, error) {
 		return n, err
 	case `"enum"`:
 		n.kind = kindInt
-		p.named[o.Name] = n
+		p.named[o.Name[strings.LastIndexByte(o.Name, '.')+1:]] = n
 		return n, nil
 	case `"fixed"`:
 		if n.kind, n.size = kindFixed, o.Size; o.Size < 0 {
 			return nil, errSchema
 		}
-		p.named[o.Name] = n
+		p.named[o.Name[strings.LastIndexByte(o.Name, '.')+1:]] = n
 		return n, nil
 	default:
 		return p.parse(o.Type, depth+1)

@@ -2,6 +2,7 @@ package avro
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -12,17 +13,31 @@ import (
 	"leat/internal/columnar"
 )
 
-// encoder writes the values of one column.
+// encoder writes the values of one column, or of a part of a nested one.
 type encoder struct {
 	field columnar.Field
+	kids  []*encoder
+	// nulls counts those of a column.
 	nulls int64
 	arr   arrow.Array
-	value func(dst []byte, row int) []byte
+	// strict says that a null at hand is an error, broken that there was one.
+	strict, broken bool
+	value          func(dst []byte, row int) []byte
+}
+
+// newEncoder makes the encoder of f, whose type typeOf has a form of.
+func newEncoder(f columnar.Field) *encoder {
+	e := &encoder{field: f}
+	for _, k := range partsOf(f.Type) {
+		e.kids = append(e.kids, newEncoder(k))
+	}
+	return e
 }
 
 // bind takes the values of a batch.
 func (e *encoder) bind(a arrow.Array) error {
 	e.arr = a
+	e.strict = !e.field.Type.Nullable && a.NullN() > 0
 	switch a := a.(type) {
 	case *array.Boolean:
 		e.value = func(dst []byte, i int) []byte {
@@ -63,12 +78,71 @@ func (e *encoder) bind(a arrow.Array) error {
 			return append(binary.AppendVarint(dst, int64(len(v))), v...)
 		}
 	default:
+		return e.bindNested(a)
+	}
+	return nil
+}
+
+// bindNested takes the values of lists, maps and structs.
+func (e *encoder) bindNested(a arrow.Array) error {
+	switch a := a.(type) {
+	case *array.List:
+		item := e.kids[0]
+		e.value = func(dst []byte, i int) []byte {
+			from, to := a.ValueOffsets(i)
+			return appendItems(dst, int(from), int(to), item.append)
+		}
+		return item.bind(a.ListValues())
+	case *array.Map:
+		key, value := e.kids[0], e.kids[1]
+		entry := func(dst []byte, i int) []byte { return value.append(key.append(dst, i), i) }
+		if key.field.Type.IsText() { // a map of Avro, whose keys are no unions
+			entry = func(dst []byte, i int) []byte { return value.append(key.value(dst, i), i) }
+		}
+		e.value = func(dst []byte, i int) []byte {
+			from, to := a.ValueOffsets(i)
+			return appendItems(dst, int(from), int(to), entry)
+		}
+		return errors.Join(key.bind(a.Keys()), value.bind(a.Items()))
+	case *array.Struct:
+		for k, kid := range e.kids {
+			if err := kid.bind(a.Field(k)); err != nil {
+				return err
+			}
+		}
+		e.value = func(dst []byte, i int) []byte {
+			for _, kid := range e.kids {
+				dst = kid.append(dst, i)
+			}
+			return dst
+		}
+		return nil
+	default:
 		return fmt.Errorf("encoding column %s: no avro form of %s", e.field.Name, a.DataType())
 	}
-	if !e.field.Type.Nullable && a.NullN() > 0 {
+}
+
+// appendItems writes the items of an array or map as one block.
+func appendItems(dst []byte, from, to int, item func([]byte, int) []byte) []byte {
+	if to > from {
+		dst = binary.AppendVarint(dst, int64(to-from))
+		for i := from; i < to; i++ {
+			dst = item(dst, i)
+		}
+	}
+	return append(dst, 0)
+}
+
+// check reports a null where the type has none.
+func (e *encoder) check() error {
+	if e.broken {
 		return fmt.Errorf("encoding column %s: it has nulls and may not", e.field.Name)
 	}
-	e.nulls += int64(a.NullN())
+	for _, k := range e.kids {
+		if err := k.check(); err != nil {
+			return fmt.Errorf("encoding column %s: %w", e.field.Name, err)
+		}
+	}
 	return nil
 }
 
@@ -83,11 +157,15 @@ const (
 )
 
 func (e *encoder) append(dst []byte, row int) []byte {
-	if e.field.Type.Nullable {
+	switch {
+	case e.field.Type.Nullable:
 		if e.arr.IsNull(row) {
 			return append(dst, branchNull)
 		}
 		dst = append(dst, branchValue)
+	case e.strict && e.arr.IsNull(row):
+		e.broken = true
+		return dst
 	}
 	return e.value(dst, row)
 }
@@ -102,60 +180,4 @@ func appendDecimal(dst []byte, v decimal128.Num) []byte {
 		n++
 	}
 	return append(binary.AppendVarint(dst, int64(16-n)), b[n:]...)
-}
-
-// decoderOf gives what appends a value of the wire form kind to b.
-func decoderOf(f columnar.Field, kind string, b array.Builder) (func(*cursor), error) {
-	mismatch := fmt.Errorf("column %s of type %s is %s in the file", f.Name, f.Type, kind)
-	if want := wireOf(f.Type); want != kind {
-		return nil, mismatch
-	}
-	switch b := b.(type) {
-	case *array.BooleanBuilder:
-		return func(c *cursor) { b.Append(c.byte() != 0) }, nil
-	case *array.Int8Builder:
-		return func(c *cursor) { b.Append(int8(c.long(math.MinInt8, math.MaxInt8))) }, nil
-	case *array.Int16Builder:
-		return func(c *cursor) { b.Append(int16(c.long(math.MinInt16, math.MaxInt16))) }, nil
-	case *array.Int32Builder:
-		return func(c *cursor) { b.Append(int32(c.long(math.MinInt32, math.MaxInt32))) }, nil
-	case *array.Int64Builder:
-		return func(c *cursor) { b.Append(c.long(math.MinInt64, math.MaxInt64)) }, nil
-	case *array.Date32Builder:
-		return func(c *cursor) { b.Append(arrow.Date32(c.long(math.MinInt32, math.MaxInt32))) }, nil
-	case *array.Time32Builder:
-		return func(c *cursor) { b.Append(arrow.Time32(c.long(math.MinInt32, math.MaxInt32))) }, nil
-	case *array.TimestampBuilder:
-		if f.Type.Precision > 6 {
-			return nil, mismatch
-		}
-		return func(c *cursor) { b.Append(arrow.Timestamp(c.long(math.MinInt64, math.MaxInt64))) }, nil
-	case *array.Float32Builder:
-		return func(c *cursor) { b.Append(math.Float32frombits(binary.LittleEndian.Uint32(c.take(4)))) }, nil
-	case *array.Float64Builder:
-		return func(c *cursor) { b.Append(math.Float64frombits(binary.LittleEndian.Uint64(c.take(8)))) }, nil
-	case *array.Decimal128Builder:
-		return func(c *cursor) { b.Append(c.decimal()) }, nil
-	case *array.StringBuilder:
-		return func(c *cursor) { b.Append(string(c.bytes())) }, nil
-	case *array.BinaryBuilder:
-		return func(c *cursor) { b.Append(c.bytes()) }, nil
-	default:
-		return nil, mismatch
-	}
-}
-
-func wireOf(t columnar.DataType) string {
-	switch t.Kind {
-	case columnar.Boolean:
-		return kindBoolean
-	case columnar.Float:
-		return kindFloat
-	case columnar.Double:
-		return kindDouble
-	case columnar.Decimal, columnar.Char, columnar.VarChar, columnar.Binary, columnar.VarBinary:
-		return kindBytes
-	default:
-		return kindInt
-	}
 }

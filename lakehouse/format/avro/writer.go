@@ -24,7 +24,7 @@ const magic = "Obj\x01"
 // Writer writes one Avro file. It is not safe for concurrent use.
 type Writer struct {
 	out  io.Writer
-	cols []encoder
+	cols []*encoder
 	sync [syncBytes]byte
 	enc  *zstd.Encoder // nil writes blocks as they are
 	// block is the block at hand, records what is in it; packed and head are used again.
@@ -42,7 +42,7 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts format.Options) (*Writ
 	if err != nil {
 		return nil, err
 	}
-	wr := &Writer{out: w, cols: make([]encoder, len(fields)), sync: uuid.New()}
+	wr := &Writer{out: w, cols: make([]*encoder, len(fields)), sync: uuid.New()}
 	codec := "null"
 	if opts.Compression != "uncompressed" {
 		codec = "zstandard"
@@ -52,7 +52,7 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts format.Options) (*Writ
 		}
 	}
 	for i, f := range fields {
-		wr.cols[i] = encoder{field: f}
+		wr.cols[i] = newEncoder(f)
 	}
 	b := append([]byte(magic), binary.AppendVarint(nil, 2)...)
 	for _, kv := range [][2]string{{"avro.schema", string(schema)}, {"avro.codec", codec}} {
@@ -91,6 +91,7 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) error {
 		if err := w.cols[i].bind(cols[i]); err != nil {
 			return err
 		}
+		w.cols[i].nulls += int64(cols[i].NullN())
 	}
 	for r := range rows {
 		for i := range w.cols {
@@ -101,6 +102,11 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) error {
 			if err := w.cut(); err != nil {
 				return err
 			}
+		}
+	}
+	for _, c := range w.cols {
+		if w.err = c.check(); w.err != nil {
+			return w.err
 		}
 	}
 	w.rows += int64(rows)
