@@ -57,6 +57,9 @@ func CastOf(from, to columnar.DataType) CastKind {
 
 // castArray converts a, of type from, to the form of type to.
 func castArray(a arrow.Array, from, to columnar.DataType) (arrow.Array, error) {
+	if to.IsNested() {
+		return castNested(a, from, to)
+	}
 	if !castable(from, to) {
 		return castLossy(a, to), nil
 	}

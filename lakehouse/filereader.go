@@ -110,13 +110,19 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 		case !ok:
 			// No column has an empty name: this one reads as nulls.
 			old = columnar.Field{Type: c.Type.AsNullable()}
-		case c.Type.IsNested() && readsAs(old.Type, c.Type, datafile.NameOf(path) != datafile.Parquet):
+		case c.Type.IsNested() && sameNested(old.Type, c.Type):
 			old.Type = c.Type
-		case !old.Type.EqualIgnoreNull(c.Type):
-			if CastOf(old.Type, c.Type) == CastNone {
-				return nil, fmt.Errorf("reading data file %s: column %s was %s and is %s now, which cannot be read yet", f.FileName, c.Name, old.Type, c.Type)
+		case c.Type.IsNested() || !old.Type.EqualIgnoreNull(c.Type):
+			if err := checkCast(old.Type, c.Type); err != nil {
+				return nil, fmt.Errorf("reading data file %s: column %s: %w", f.FileName, c.Name, err)
 			}
-			casts[i] = &columnCast{from: old.Type, to: c.Type}
+			part, ok := stored(old.Type, c.Type)
+			if !ok {
+				old = columnar.Field{Type: c.Type.AsNullable()}
+				break
+			}
+			old.Type = part
+			casts[i] = &columnCast{from: part, to: c.Type}
 		}
 		ask = append(ask, old)
 	}
