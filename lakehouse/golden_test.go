@@ -3,6 +3,7 @@ package lakehouse_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"leat/internal/columnar"
+	"leat/internal/diag"
 	"leat/internal/fileio/local"
 	"leat/lakehouse"
 )
@@ -64,14 +66,11 @@ func want(t testing.TB, rows []map[string]json.RawMessage, s *columnar.Schema, k
 	return out
 }
 
-// shownColumns are the columns to compare: the golden files show VARIANT as
-// JSON, leat runs no functions on nested columns, and it reads none of Avro.
-func shownColumns(tab *lakehouse.Table, fields []columnar.Field) []string {
+// shownColumns are the columns to compare: the golden files show VARIANT as JSON.
+func shownColumns(fields []columnar.Field) []string {
 	var out []string
-	options := tab.Schema.Options
 	for _, f := range fields {
-		unread := options["file.format"] == "avro" || options["fields."+f.Name+".aggregate-function"] != ""
-		if f.Type.Kind != columnar.Variant && !(f.Type.IsNested() && unread) {
+		if f.Type.Kind != columnar.Variant {
 			out = append(out, f.Name)
 		}
 	}
@@ -112,7 +111,7 @@ func TestGoldenTables(t *testing.T) {
 
 func checkGolden(t *testing.T, tab *lakehouse.Table, g goldenTable) {
 	t.Helper()
-	schema, got := readAll(t, tab, lakehouse.ScanOptions{Columns: shownColumns(tab, tab.Schema.Fields)})
+	schema, got := readAll(t, tab, lakehouse.ScanOptions{Columns: shownColumns(tab.Schema.Fields)})
 	if diff := cmp.Diff(want(t, g.RowsLatest, schema, false), got); diff != "" {
 		t.Errorf("latest snapshot (-want +got):\n%s", diff)
 	}
@@ -126,13 +125,13 @@ func checkGolden(t *testing.T, tab *lakehouse.Table, g goldenTable) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Columns = shownColumns(tab, plan.Schema.Fields)
+		o.Columns = shownColumns(plan.Schema.Fields)
 		schema, got := readAll(t, tab, o)
 		if diff := cmp.Diff(want(t, rows, schema, false), got); diff != "" {
 			t.Errorf("snapshot %s (-want +got):\n%s", id, diff)
 		}
 	}
-	if g.Changelog == nil || len(shownColumns(tab, tab.Schema.Fields)) < len(tab.Schema.Fields) || tab.Schema.ID > 0 {
+	if g.Changelog == nil || len(shownColumns(tab.Schema.Fields)) < len(tab.Schema.Fields) || tab.Schema.ID > 0 {
 		return
 	}
 	perSnapshot := map[string][]map[string]json.RawMessage{}
@@ -148,6 +147,26 @@ func checkGolden(t *testing.T, tab *lakehouse.Table, g goldenTable) {
 		got := readChangelog(t.Context(), t, tab, n)
 		if diff := cmp.Diff(want(t, perSnapshot[id], tab.Schema.Columns(), true), got); diff != "" {
 			t.Errorf("changelog of snapshot %s (-want +got):\n%s", id, diff)
+		}
+	}
+}
+
+// Manifests of other formats are read, and told apart before files are written.
+func TestOtherManifestFormatsAreNotWritten(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"t8", "t9"} {
+		path, err := filepath.Abs(filepath.Join("testdata/golden/stats_and_thin/wh/db.db", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab, err := lakehouse.Open(t.Context(), local.New(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = tab.NewWriter(t.Context(), lakehouse.WriteConfig{Attempt: "a"})
+		var refused *diag.Error
+		if !errors.As(err, &refused) || refused.Option != "manifest.format" {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/google/uuid"
@@ -12,6 +13,7 @@ import (
 	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/lakehouse/format/avro"
+	"leat/lakehouse/format/datafile"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -160,6 +162,9 @@ func (t *Table) checkWritable() error {
 	}
 	if err := t.Options.Files.check(t.Path, t.Schema); err != nil {
 		return err
+	}
+	if v, ok := t.Schema.Options["manifest.format"]; ok && !strings.EqualFold(v, datafile.Avro) {
+		return refuse("manifest.format", "leat reads manifests of other formats and writes those of Avro alone", "write this table with another engine, or SET 'manifest.format' = 'avro' in a new table")
 	}
 	if err := t.checkBuckets(); err != nil || len(t.Schema.PrimaryKeys) == 0 {
 		return err

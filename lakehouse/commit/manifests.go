@@ -28,6 +28,9 @@ func (m *Manifests) List(ctx context.Context, name string) ([]spec.ManifestFileM
 	if err != nil {
 		return nil, fmt.Errorf("reading manifest list: %w", err)
 	}
+	if b, err = inAvro(b, m.Path(name), listColumns); err != nil {
+		return nil, err
+	}
 	metas, err := spec.ReadManifestList(b)
 	if err != nil {
 		return nil, corrupt(m.Path(name), err)
@@ -40,6 +43,9 @@ func (m *Manifests) Entries(ctx context.Context, name string) ([]spec.ManifestEn
 	b, err := m.fs.ReadFile(ctx, m.Path(name))
 	if err != nil {
 		return nil, fmt.Errorf("reading manifest: %w", err)
+	}
+	if b, err = inAvro(b, m.Path(name), entryColumns); err != nil {
+		return nil, err
 	}
 	entries, err := spec.ReadManifest(b)
 	if err != nil {
@@ -57,6 +63,9 @@ func (m *Manifests) Index(ctx context.Context, s *spec.Snapshot) ([]spec.IndexMa
 	b, err := m.fs.ReadFile(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("reading index manifest: %w", err)
+	}
+	if b, err = inAvro(b, path, indexColumns); err != nil {
+		return nil, err
 	}
 	entries, err := spec.ReadIndexManifest(b)
 	if err != nil {
