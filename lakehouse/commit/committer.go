@@ -7,12 +7,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"leat/internal/columnar"
-	"leat/internal/diag"
 	"leat/internal/fileio"
 	"leat/lakehouse/spec"
 )
@@ -42,9 +40,11 @@ type Committer struct {
 	view *view
 	// seen is the newest snapshot looked at, -1 for none.
 	seen int64
-	last *ownSnapshot
-	// redo is the part of an own snapshot that another writer replaced.
-	redo *part
+	// recent are own snapshots that a slow writer may still replace, oldest first.
+	recent []*ownSnapshot
+	// redo are parts to commit again, because another writer replaced their
+	// snapshot, and parts of other writers that ours would have lost.
+	redo []*part
 	// own maps the parts of user seen in snapshots to the snapshot.
 	own map[key]int64
 	// foreign is the newest snapshot of another user seen.
@@ -54,13 +54,6 @@ type Committer struct {
 	// unsure is parts whose create had no answer and were not found yet.
 	unsure       map[key]bool
 	earliestSeen bool
-}
-
-// ownSnapshot is the last snapshot made, to find out whether it is still there.
-type ownSnapshot struct {
-	id      int64
-	content []byte
-	part    *part
 }
 
 // New makes a committer of the table at tablePath, whose latest schema is
@@ -131,10 +124,10 @@ func (c *Committer) commitPart(ctx context.Context, p *part) (int64, error) {
 	var pre prepared
 	id, err := c.tryUntilDone(ctx, p, &pre)
 	if err != nil && !c.unsure[p.key()] {
-		c.discard(ctx, pre.names)
+		c.discard(context.WithoutCancel(ctx), pre.names)
 	}
-	if err == nil && c.redo != nil && c.redo.key() == p.key() {
-		c.redo = nil
+	if err == nil {
+		c.redo = slices.DeleteFunc(c.redo, func(r *part) bool { return r.key() == p.key() })
 	}
 	return id, err
 }
@@ -168,15 +161,16 @@ func (c *Committer) tryOnce(ctx context.Context, p **part, pre *prepared) (id in
 		return 0, false, err
 	}
 	k := (*p).key()
-	if r := c.redo; r != nil && r.key() != k {
-		if _, err := c.commitPart(ctx, r); err != nil {
-			return 0, false, fmt.Errorf("committing identifier %d again: %w", r.identifier, err)
-		}
+	if err := c.redoBefore(ctx, k); err != nil {
+		return 0, false, err
 	}
 	if err := c.settleGap(ctx, *p); err != nil {
 		return 0, false, err
 	}
 	if id, ok := c.own[k]; ok {
+		if c.unsure[k] && id == c.view.id() {
+			c.remember(*p, pre.delta)
+		}
 		delete(c.unsure, k)
 		return id, true, nil
 	}
@@ -209,7 +203,7 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 	}
 	if id, why, err := c.indexConflict(ctx, p); err != nil || why != "" {
 		if err == nil {
-			err = c.conflictError(p, []conflict{{bucket: id, why: why}})
+			err = c.conflictError(ctx, p, []conflict{{bucket: id, why: why}})
 		}
 		return nil, err
 	}
@@ -229,9 +223,9 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 		return p, err
 	}
 	if p.kind == spec.Append {
-		return nil, c.conflictError(p, found)
+		return nil, c.conflictError(ctx, p, found)
 	}
-	return c.dropConflicts(p, found), nil
+	return c.dropConflicts(ctx, p, found), nil
 }
 
 // replaceAll gives the part with a deletion of every file that is live now, in
@@ -281,7 +275,7 @@ func badBuckets(p *part, found []conflict) func(bucketID) bool {
 }
 
 // dropConflicts gives p without the buckets in found; nil if nothing is left.
-func (c *Committer) dropConflicts(p *part, found []conflict) *part {
+func (c *Committer) dropConflicts(ctx context.Context, p *part, found []conflict) *part {
 	bad := badBuckets(p, found)
 	q := *p
 	q.entries, q.changelog, q.index = nil, nil, nil
@@ -329,7 +323,7 @@ func (c *Committer) dropConflicts(p *part, found []conflict) *part {
 		}
 	}
 	c.log.Warn("compaction dropped: it conflicts with another writer", "identifier", p.identifier,
-		"partitions", c.partitionNames(found), "reason", found[0].why, "other", c.otherWriter())
+		"buckets", c.bucketNames(found), "reason", found[0].why, "other", writerOf(c.culprit(ctx, found)))
 	if c.opt.Dropped != nil {
 		messages := make([]spec.CommitMessage, 0, len(dropped))
 		for _, id := range order {
@@ -372,58 +366,5 @@ func (c *Committer) pause(ctx context.Context, try int) error {
 		return ctx.Err()
 	case <-t.C:
 		return nil
-	}
-}
-
-func (c *Committer) gaveUp(p *part, tries int) error {
-	return &diag.Error{
-		Domain: diag.External, Code: diag.CodeLakeConflict, Table: c.table, Retry: true,
-		Msg:  fmt.Sprintf("user %s, identifier %d: %d tries to create a snapshot were lost to other writers (%s)", p.user, p.identifier, tries, c.otherWriter()),
-		Hint: "raise commit.max-retries, or let fewer writers commit to this table",
-	}
-}
-
-func (c *Committer) conflictError(p *part, found []conflict) error {
-	return &diag.Error{
-		Domain: diag.External, Code: diag.CodeLakeConflict, Table: c.table, Cause: ErrConflict,
-		Msg: fmt.Sprintf("user %s cannot commit identifier %d after snapshot %d: partitions %s: %s (last other writer: %s)",
-			p.user, p.identifier, c.view.id(), c.partitionNames(found), found[0].why, c.otherWriter()),
-		Hint: "stop the other writer, or restart the job from its last checkpoint",
-	}
-}
-
-// partitionNames gives the paths of the partitions in found, each once.
-func (c *Committer) partitionNames(found []conflict) string {
-	var names []string
-	for _, f := range found {
-		row := spec.BinaryRow{Arity: len(c.partitionTypes), Data: []byte(f.bucket.partition)}
-		name, err := c.paths.Path(row)
-		if err != nil || name == "" {
-			name = "(the whole table)"
-		}
-		if name = strings.TrimSuffix(name, "/"); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-func (c *Committer) otherWriter() string {
-	if c.foreign == nil {
-		return "none seen"
-	}
-	return fmt.Sprintf("user %s, snapshot %d, %s", c.foreign.CommitUser, c.foreign.ID, c.foreign.CommitKind)
-}
-
-// explain turns errors of the file system into the form for people; they may be retried.
-func (c *Committer) explain(p *part, err error) error {
-	var e *diag.Error
-	if errors.As(err, &e) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &diag.Error{
-		Domain: diag.External, Code: diag.CodeLakeIO, Table: c.table, Retry: true, Cause: err,
-		Msg:  fmt.Sprintf("the snapshot of identifier %d (%s) could not be committed", p.identifier, p.kind),
-		Hint: "look at the storage: space, permissions, reachability",
 	}
 }

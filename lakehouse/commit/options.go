@@ -87,6 +87,8 @@ type part struct {
 	watermark  *int64
 	check      bool
 	overwrite  bool
+	// adopted says that it is another writer's, which ours would have lost.
+	adopted bool
 	// partition limits overwrite; nil takes all.
 	partition func(spec.BinaryRow) bool
 }

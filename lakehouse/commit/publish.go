@@ -100,9 +100,11 @@ func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared
 		c.unsure[p.key()] = true
 		return false, fmt.Errorf("creating snapshot %d: %w: %w", snap.ID, errUnknown, err)
 	}
-	v.advance(snap, base, pre.delta, p.entries)
-	c.last = &ownSnapshot{id: snap.ID, content: content, part: p}
-	c.own[p.key()] = snap.ID
+	v.advance(snap, content, base, pre.delta, p.entries)
+	c.remember(p, pre.delta)
+	if p.user == c.user {
+		c.own[p.key()] = snap.ID
+	}
 	c.seen = snap.ID
 	c.writeHints(ctx, snap.ID)
 	return true, nil

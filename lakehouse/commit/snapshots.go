@@ -28,16 +28,13 @@ func NewSnapshots(fs fileio.FS, tablePath string) *Snapshots {
 func (s *Snapshots) Path(id int64) string { return s.fs.Join(s.dir, spec.SnapshotName(id)) }
 
 // Latest gives the greatest snapshot id, 0 if there is none. The hint file is
-// only a hint: the next id is probed, and a stale hint means listing.
+// only a hint: where it is behind, as ids have no gaps, the end is searched from
+// there; where it names a snapshot that is not there, all are listed.
 func (s *Snapshots) Latest(ctx context.Context) (int64, error) {
 	if h := s.hint(ctx, spec.LatestHint); h > 0 {
-		switch next, err := s.exists(ctx, h+1); {
-		case err != nil:
-			return 0, err
-		case !next:
-			if here, err := s.exists(ctx, h); err != nil || here {
-				return h, err
-			}
+		last, err := s.lastFrom(ctx, h)
+		if err != nil || last > 0 {
+			return last, err
 		}
 	}
 	ids, err := s.List(ctx)
@@ -45,6 +42,41 @@ func (s *Snapshots) Latest(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	return ids[len(ids)-1], nil
+}
+
+// lastFrom gives the end of the run of ids that begins at id; 0 if id or its end
+// is not there. The end is looked for in growing steps and then by halves.
+func (s *Snapshots) lastFrom(ctx context.Context, id int64) (int64, error) {
+	here, gone, step := id, id+1, int64(1)
+	for {
+		there, err := s.exists(ctx, gone)
+		if err != nil {
+			return 0, err
+		}
+		if !there {
+			break
+		}
+		here, step = gone, 2*step
+		gone = here + step
+	}
+	for gone-here > 1 {
+		middle := here + (gone-here)/2
+		there, err := s.exists(ctx, middle)
+		if err != nil {
+			return 0, err
+		}
+		if there {
+			here = middle
+		} else {
+			gone = middle
+		}
+	}
+	// An expiration beside the search may have passed it by.
+	there, err := s.exists(ctx, here)
+	if err != nil || !there {
+		return 0, err
+	}
+	return here, nil
 }
 
 // Earliest gives the smallest snapshot id, 0 if there is none.

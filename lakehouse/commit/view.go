@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +14,16 @@ import (
 // view is the table as of one snapshot: its manifests, and its live files once
 // a check needed them. It follows the table without reading it again.
 type view struct {
-	// snap is nil for a table without snapshots.
-	snap  *spec.Snapshot
-	metas []spec.ManifestFileMeta
+	// snap is nil for a table without snapshots; content is its file.
+	snap    *spec.Snapshot
+	content []byte
+	metas   []spec.ManifestFileMeta
 	live  *liveSet
 }
 
 // advance moves v to snap, made from base and delta manifests; entries are those of delta.
-func (v *view) advance(snap *spec.Snapshot, base, delta []spec.ManifestFileMeta, entries []spec.ManifestEntry) {
-	v.snap = snap
+func (v *view) advance(snap *spec.Snapshot, content []byte, base, delta []spec.ManifestFileMeta, entries []spec.ManifestEntry) {
+	v.snap, v.content = snap, content
 	v.metas = append(append(make([]spec.ManifestFileMeta, 0, len(base)+len(delta)), base...), delta...)
 	if v.live != nil {
 		v.live.apply(entries)
@@ -36,9 +38,13 @@ func (v *view) id() int64 {
 }
 
 // refresh brings the view to the latest snapshot. Own snapshots on the way are
-// noted in c.own, foreign ones are told to Options.Foreign. If the own last
-// snapshot was replaced by another writer, c.redo holds its part afterwards.
+// noted in c.own, foreign ones are told to Options.Foreign. Where another writer
+// replaced a snapshot that the view rests on, c.redo holds what has to be
+// committed again afterwards.
 func (c *Committer) refresh(ctx context.Context) error {
+	if err := c.verifyRecent(ctx); err != nil {
+		return err
+	}
 	if c.view != nil {
 		if err := c.verifyView(ctx); err != nil {
 			return err
@@ -48,14 +54,14 @@ func (c *Committer) refresh(ctx context.Context) error {
 		return c.open(ctx)
 	}
 	for {
-		snap, err := c.snaps.Read(ctx, c.view.id()+1)
+		snap, content, err := c.snaps.read(ctx, c.view.id()+1)
 		if errors.Is(err, fileio.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := c.follow(ctx, snap); err != nil {
+		if err := c.follow(ctx, snap, content); err != nil {
 			return err
 		}
 	}
@@ -94,7 +100,7 @@ func (c *Committer) open(ctx context.Context) error {
 	}
 	v := &view{}
 	if latest > 0 {
-		if v.snap, err = c.snaps.Read(ctx, latest); err != nil {
+		if v.snap, v.content, err = c.snaps.read(ctx, latest); err != nil {
 			return err
 		}
 		if v.metas, err = c.manifests.All(ctx, v.snap); err != nil {
@@ -107,7 +113,7 @@ func (c *Committer) open(ctx context.Context) error {
 
 // follow moves the view to the next snapshot, which somebody else made (or an
 // earlier create of ours whose answer did not come).
-func (c *Committer) follow(ctx context.Context, snap *spec.Snapshot) error {
+func (c *Committer) follow(ctx context.Context, snap *spec.Snapshot, content []byte) error {
 	metas, err := c.manifests.All(ctx, snap)
 	if err != nil {
 		return err
@@ -119,7 +125,7 @@ func (c *Committer) follow(ctx context.Context, snap *spec.Snapshot) error {
 		}
 		c.view.live.apply(entries)
 	}
-	c.view.snap, c.view.metas = snap, metas
+	c.view.snap, c.view.content, c.view.metas = snap, content, metas
 	c.note(snap)
 	return nil
 }
@@ -137,8 +143,8 @@ func (c *Committer) note(snap *spec.Snapshot) {
 	}
 }
 
-// verifyView reads the snapshot of the view again. If it was expired, or if it
-// was ours and another writer put its own in that place, the view is given up.
+// verifyView reads the snapshot of the view again. If it was expired, or if
+// another writer put its own in that place, the view is given up.
 func (c *Committer) verifyView(ctx context.Context) error {
 	id := c.view.id()
 	if id == 0 {
@@ -159,14 +165,10 @@ func (c *Committer) verifyView(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading snapshot %d again: %w", id, err)
 	}
-	if c.last == nil || c.last.id != id || string(b) == string(c.last.content) {
-		return nil
+	if !bytes.Equal(b, c.view.content) {
+		c.log.Warn("another writer replaced the snapshot that the next one was to follow", "snapshot", id)
+		c.view, c.seen = nil, id-1
 	}
-	p := c.last.part
-	c.log.Warn("another writer replaced our snapshot; committing its content again",
-		"snapshot", id, "identifier", p.identifier, "kind", p.kind)
-	delete(c.own, p.key())
-	c.redo, c.last, c.view, c.seen = p, nil, nil, id-1
 	return nil
 }
 
