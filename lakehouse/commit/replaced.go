@@ -24,7 +24,9 @@ type ownSnapshot struct {
 	part    *part
 	// delta are the manifests of its entries.
 	delta []string
-	// until is when nobody can replace it any more.
+	// seen says that it was there before the next one was made of it; until is
+	// when nobody can replace it any more.
+	seen  bool
 	until time.Time
 }
 
@@ -38,11 +40,15 @@ func (c *Committer) remember(p *part, delta []spec.ManifestFileMeta) {
 }
 
 // verifyRecent reads the snapshots of ours again that another writer could have
-// replaced since the last look, each until one look finds it there after its time.
+// replaced: each before the next commit, and once more after its time.
 func (c *Committer) verifyRecent(ctx context.Context) error {
 	var kept []*ownSnapshot
 	for i, o := range c.recent {
-		now := time.Now()
+		over := time.Now().After(o.until)
+		if o.seen && !over || o.id == c.view.id() { // that one is looked at by verifyView
+			kept = append(kept, o)
+			continue
+		}
 		b, err := c.fs.ReadFile(ctx, c.snaps.Path(o.id))
 		switch {
 		case errors.Is(err, fileio.ErrNotExist): // expired, or rolled back: verifyView tells
@@ -51,11 +57,41 @@ func (c *Committer) verifyRecent(ctx context.Context) error {
 		case !bytes.Equal(b, o.content):
 			c.recent = append(kept, c.recent[i+1:]...)
 			return c.mend(ctx, o, b)
-		case now.Before(o.until):
+		case !over:
+			o.seen = true
 			kept = append(kept, o)
 		}
 	}
 	c.recent = kept
+	return nil
+}
+
+// Settle looks once more whether the last snapshots made are still there, and
+// commits again what another writer replaced. It is for the end of a job.
+func (c *Committer) Settle(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range c.recent {
+		o.seen = false
+	}
+	if len(c.recent) == 0 {
+		return nil
+	}
+	if err := c.refresh(ctx); err != nil {
+		return err
+	}
+	return c.redoBefore(ctx, key{})
+}
+
+// replaced acts on content of another writer in the place of snapshot id, which the view is at.
+func (c *Committer) replaced(ctx context.Context, id int64, content []byte) error {
+	if i := slices.IndexFunc(c.recent, func(o *ownSnapshot) bool { return o.id == id }); i >= 0 {
+		o := c.recent[i]
+		c.recent = slices.Delete(c.recent, i, i+1)
+		return c.mend(ctx, o, content)
+	}
+	c.log.Warn("another writer replaced the snapshot that the next one was to follow", "snapshot", id)
+	c.view, c.seen = nil, id-1
 	return nil
 }
 

@@ -111,6 +111,9 @@ func TestReplacedBelowLaterSnapshots(t *testing.T) {
 			commits("u", 2)(ctx, t, u, u)
 			tt.between(ctx, t, u, b)
 			java.move(ctx, t)
+			if err := u.Settle(ctx); err != nil {
+				t.Fatal(err)
+			}
 			commits("u", 9)(ctx, t, u, u)
 			if d := cmp.Diff(tt.history, history(ctx, t, fs)); d != "" {
 				t.Errorf("history (-want +got):\n%s", d)

@@ -18,7 +18,7 @@ type view struct {
 	snap    *spec.Snapshot
 	content []byte
 	metas   []spec.ManifestFileMeta
-	live  *liveSet
+	live    *liveSet
 }
 
 // advance moves v to snap, made from base and delta manifests; entries are those of delta.
@@ -166,8 +166,10 @@ func (c *Committer) verifyView(ctx context.Context) error {
 		return fmt.Errorf("reading snapshot %d again: %w", id, err)
 	}
 	if !bytes.Equal(b, c.view.content) {
-		c.log.Warn("another writer replaced the snapshot that the next one was to follow", "snapshot", id)
-		c.view, c.seen = nil, id-1
+		return c.replaced(ctx, id, b)
+	}
+	for _, o := range c.recent {
+		o.seen = o.seen || o.id == id
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"leat/configs"
 	"leat/internal/columnar"
@@ -190,8 +191,18 @@ func decode(raw json.RawMessage) (committable, error) {
 	return c, nil
 }
 
-// Close ends background work.
+// settleTimeout bounds the last look at the snapshots made.
+const settleTimeout = 10 * time.Second
+
+// Close ends background work, and looks whether the last snapshots are still there.
 func (s *sink) Close() error {
+	if s.committer != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), settleTimeout)
+		defer cancel()
+		if err := s.committer.Settle(ctx); err != nil {
+			s.log.Error("the last commits could not be looked at again", "error", err)
+		}
+	}
 	if s.expire != nil {
 		s.expire.close()
 	}
