@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"leat/internal/columnar"
-	"leat/internal/diag"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -27,20 +26,35 @@ const (
 	ChangesDiff
 )
 
-// ReadChanges gives the changes after snapshot from up to snapshot to, with
-// their kinds; from 0 begins before the first. The batches are released after
-// each returns.
-func (t *Table) ReadChanges(ctx context.Context, from, to int64, mode ChangeMode, each func(*columnar.Batch) error) error {
-	if mode == ChangesDiff {
-		return t.diff(ctx, from, to, each)
-	}
-	if mode == ChangesAuto {
+// Changes says which changes of a table to read: those after snapshot From up to
+// snapshot To; From 0 begins before the first.
+type Changes struct {
+	From, To int64
+	Mode     ChangeMode
+	// Start and End are the states that ChangesDiff compares where no snapshot of
+	// the table has them any more, such as those of tags; nil takes From and To.
+	Start, End *spec.Snapshot
+	// After has ChangesDiff leave out what rows were before, and give the others
+	// with the kinds that they are stored with, as Paimon's reader does.
+	After bool
+}
+
+// Compares says that two states are compared: nothing tells the rows before an update then, if After is set.
+func (c *Changes) Compares() bool { return c.Mode == ChangesDiff }
+
+// ReadChanges gives changes with their kinds and the columns that the table has
+// today. The batches are released after each returns.
+func (t *Table) ReadChanges(ctx context.Context, c Changes, each func(*columnar.Batch) error) error {
+	mode := c.Mode
+	switch {
+	case mode == ChangesDiff:
+		return t.diff(ctx, &c, each)
+	case mode == ChangesAuto && t.Options.ChangelogProducer == ChangelogNone:
+		mode = ChangesDelta
+	case mode == ChangesAuto:
 		mode = ChangesChangelog
-		if t.Options.ChangelogProducer == ChangelogNone {
-			mode = ChangesDelta
-		}
 	}
-	for id := from + 1; id <= to; id++ {
+	for id := c.From + 1; id <= c.To; id++ {
 		s, err := t.Snapshot(ctx, id)
 		if err != nil {
 			return err
@@ -57,11 +71,8 @@ func (t *Table) ReadChanges(ctx context.Context, from, to int64, mode ChangeMode
 
 // readSnapshotChanges gives the rows of the changelog files, or of the added files, of s.
 func (t *Table) readSnapshotChanges(ctx context.Context, s *spec.Snapshot, changelog bool, each func(*columnar.Batch) error) error {
-	schema, err := t.schemaOf(ctx, s.SchemaID)
-	if err != nil {
-		return err
-	}
 	var entries []spec.ManifestEntry
+	var err error
 	if !changelog {
 		entries, err = t.manifests.Delta(ctx, s)
 	} else if s.ChangelogManifestList != nil {
@@ -74,50 +85,76 @@ func (t *Table) readSnapshotChanges(ctx context.Context, s *spec.Snapshot, chang
 		return fmt.Errorf("reading changes of table %s: %w", t.Path, err)
 	}
 	for i := range entries {
-		if e := &entries[i]; e.Kind == spec.Add {
-			if err := t.readChanges(ctx, schema, e, each); err != nil {
-				return err
-			}
+		// What no compaction has looked at is not there yet for readers of these
+		// tables, and rows of postponed buckets are in no bucket yet.
+		e := &entries[i]
+		if e.Kind != spec.Add || e.Bucket < 0 || e.File.Level == 0 && t.readsCompacted() {
+			continue
+		}
+		if err := t.readChanges(ctx, t.Schema, e, each); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// diff compares two states of a primary-key table, bucket by bucket.
-func (t *Table) diff(ctx context.Context, from, to int64, each func(*columnar.Batch) error) error {
-	if len(t.Schema.PrimaryKeys) == 0 {
-		return &diag.Error{
-			Domain: diag.User, Code: diag.CodeUnsupported, Table: t.Path, Option: "incremental-between-scan-mode",
-			Msg: "the states of a table without primary key cannot be compared row by row", Hint: "use the mode 'delta'",
-		}
-	}
-	columns := make([]string, len(t.Schema.Fields))
-	for i := range t.Schema.Fields {
-		columns[i] = t.Schema.Fields[i].Name
-	}
-	var plans [2]*Plan
-	for i, id := range []int64{from, to} {
-		if id == 0 {
+// readsCompacted says that readers leave out level 0.
+func (t *Table) readsCompacted() bool {
+	return len(t.Schema.PrimaryKeys) > 0 && (t.Options.DeletionVectors || t.Options.Engine != nil && t.Options.Engine.Kind == mergetree.FirstRow)
+}
+
+// diff compares two states: of a primary-key table row by row, bucket by bucket;
+// of another one by files.
+func (t *Table) diff(ctx context.Context, c *Changes, each func(*columnar.Batch) error) error {
+	states := [2]*spec.Snapshot{c.Start, c.End}
+	for i, id := range []int64{c.From, c.To} {
+		if states[i] != nil || id == 0 {
 			continue
 		}
-		s, err := t.Snapshot(ctx, id)
-		if err == nil {
-			plans[i], err = t.ScanPlan(ctx, ScanOptions{At: s, Columns: columns})
-		}
-		if err != nil {
+		var err error
+		if states[i], err = t.Snapshot(ctx, id); err != nil {
 			return err
 		}
 	}
-	if plans[1] == nil {
+	if states[1] == nil {
 		return nil
+	}
+	if len(t.Schema.PrimaryKeys) == 0 {
+		return t.addedRows(ctx, states, each)
+	}
+	var plans [2]*Plan
+	for i, s := range states {
+		if s == nil {
+			continue
+		}
+		var err error
+		if plans[i], err = t.ScanPlan(ctx, ScanOptions{At: s, Columns: t.Schema.Columns().Names(), Today: true}); err != nil {
+			return err
+		}
+		plans[i].keepKinds = c.After
 	}
 	order, sides := splitsByBucket(plans)
 	for _, id := range order {
-		if err := t.diffBucket(ctx, plans, sides[id], each); err != nil {
+		if err := t.diffBucket(ctx, plans, sides[id], c.After, each); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addedRows gives the rows of the files that only the later state has.
+func (t *Table) addedRows(ctx context.Context, states [2]*spec.Snapshot, each func(*columnar.Batch) error) error {
+	there := map[string]bool{}
+	if states[0] != nil {
+		live, err := t.manifests.Live(ctx, states[0])
+		if err != nil {
+			return fmt.Errorf("reading changes of table %s: %w", t.Path, err)
+		}
+		for i := range live {
+			there[live[i].File.FileName] = true
+		}
+	}
+	return t.Scan(ctx, ScanOptions{At: states[1], Today: true, File: func(e *spec.ManifestEntry) bool { return !there[e.File.FileName] }}, each)
 }
 
 // splitsByBucket groups the splits of two plans by bucket.
@@ -141,7 +178,7 @@ func splitsByBucket(plans [2]*Plan) ([]bucketID, map[bucketID]*[2][]*Split) {
 	return order, out
 }
 
-func (t *Table) diffBucket(ctx context.Context, plans [2]*Plan, splits *[2][]*Split, each func(*columnar.Batch) error) (err error) {
+func (t *Table) diffBucket(ctx context.Context, plans [2]*Plan, splits *[2][]*Split, after bool, each func(*columnar.Batch) error) (err error) {
 	var streams []mergetree.RowReader
 	for side, list := range splits {
 		if len(list) == 0 {
@@ -157,7 +194,7 @@ func (t *Table) diffBucket(ctx context.Context, plans [2]*Plan, splits *[2][]*Sp
 		return err
 	}
 	m, err := mergetree.NewMerge(layout.Columns, layout.Keys, streams, mergetree.MergeOptions{
-		Changes: &mergetree.ChangeOptions{Deduplicate: true, Compare: true}, Keep: true, DropDelete: true,
+		Changes: &mergetree.ChangeOptions{Deduplicate: true, Compare: true, After: after}, Keep: true, DropDelete: true,
 	})
 	if err != nil {
 		return fmt.Errorf("comparing states of table %s: %w", t.Path, err)
@@ -208,5 +245,9 @@ func (s *splitStream) Next() (*mergetree.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mergetree.Rows{Values: b.Cols, Seq: make([]int64, b.Rows()), Kinds: make([]int8, b.Rows())}, nil
+	rows := &mergetree.Rows{Values: b.Cols, Seq: make([]int64, b.Rows()), Kinds: make([]int8, b.Rows())}
+	for i, k := range b.Kinds {
+		rows.Kinds[i] = int8(k)
+	}
+	return rows, nil
 }

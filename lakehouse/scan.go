@@ -38,6 +38,8 @@ type ScanOptions struct {
 	// Where are conditions that all rows wanted meet. Files and buckets that hold no
 	// such row are left out; the rows that come are not filtered.
 	Where []Condition
+	// Today reads any snapshot with the table's schema in place of its own.
+	Today bool
 	// KeepDeletes gives deleted rows too; every batch has kinds then.
 	KeepDeletes bool
 }
@@ -54,8 +56,9 @@ type Plan struct {
 	// columns are those read: Schema's, then key columns needed to merge; keys are the key's positions.
 	columns *columnar.Schema
 	keys    []int
-	// keepDeletes is ScanOptions.KeepDeletes.
-	keepDeletes bool
+	// keepDeletes is ScanOptions.KeepDeletes; keepKinds gives rows their stored kinds
+	// where deleted ones are left out.
+	keepDeletes, keepKinds bool
 	// engine merges the rows of columns; nil is plain deduplicate. skipLevel0 leaves
 	// out what no compaction has looked at.
 	engine     *mergetree.Engine
@@ -128,7 +131,7 @@ func (t *Table) snapshotOf(ctx context.Context, id int64) (*spec.Snapshot, error
 
 func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*Plan, error) {
 	schema := t.Schema
-	if (o.Snapshot != 0 || o.At != nil) && s != nil {
+	if (o.Snapshot != 0 || o.At != nil) && s != nil && !o.Today {
 		var err error
 		if schema, err = t.schemaOf(ctx, s.SchemaID); err != nil {
 			return nil, err
@@ -325,7 +328,7 @@ func (r *SplitReader) Next() (*columnar.Batch, error) {
 func (r *SplitReader) batch(rows *mergetree.Rows) *columnar.Batch {
 	n := len(r.p.Schema.Fields)
 	var kinds []columnar.RowKind
-	if r.p.keepDeletes {
+	if r.p.keepDeletes || r.p.keepKinds {
 		kinds = make([]columnar.RowKind, rows.Len())
 		for i, k := range rows.Kinds {
 			kinds[i] = columnar.RowKind(k)
@@ -354,7 +357,7 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	t := r.p.t
 	if len(section) == 1 && len(section[0].Files) == 1 {
 		f := &section[0].Files[0]
-		if r.p.keys == nil || !r.p.keepDeletes && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
+		if r.p.keys == nil || !r.p.keepDeletes && !r.p.keepKinds && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
 			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows)(r.ctx, f)
 			if err != nil {
 				return nil, err

@@ -68,7 +68,7 @@ func checkDiff(t *testing.T, tab *lakehouse.Table, from, to int64) {
 			rows[r] = true
 		}
 	}
-	err := tab.ReadChanges(t.Context(), from, to, lakehouse.ChangesDiff, func(b *columnar.Batch) error {
+	err := tab.ReadChanges(t.Context(), lakehouse.Changes{From: from, To: to, Mode: lakehouse.ChangesDiff}, func(b *columnar.Batch) error {
 		for i, text := range renderRows(b) {
 			_, row, _ := strings.Cut(text, "|")
 			if minus := b.Kinds[i].Retracts(); minus != rows[row] {
@@ -102,7 +102,7 @@ func TestChangesAreThoseOfTheSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			err = tab.ReadChanges(t.Context(), id-1, id, mode, func(b *columnar.Batch) error {
+			err = tab.ReadChanges(t.Context(), lakehouse.Changes{From: id - 1, To: id, Mode: mode}, func(b *columnar.Batch) error {
 				n += b.Rows()
 				return nil
 			})

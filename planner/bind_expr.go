@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 
+	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/internal/expr"
@@ -48,6 +49,18 @@ func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
 	default:
 		return nil, needsFlink(e.Pos(), "this expression")
 	}
+}
+
+// bindNoticed binds a whole expression and says what in it is hardly meant.
+func (s *Session) bindNoticed(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
+	x, err := s.bindExpr(e, sc)
+	if err != nil {
+		return nil, err
+	}
+	for _, msg := range expr.Notices(x) {
+		s.notice(configs.Notice{Pos: e.Pos(), Key: msg, Msg: msg})
+	}
+	return x, nil
 }
 
 func placedOrNil(err error, at diag.Pos) error {

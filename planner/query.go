@@ -129,7 +129,7 @@ func (b *builder) selectFrom(v *sqlfront.Select, in *relation) *relation {
 			}
 			continue
 		}
-		e, err := b.s.bindExpr(item.Expr, sc)
+		e, err := b.s.bindNoticed(item.Expr, sc)
 		if err != nil {
 			b.s.fail(err)
 			continue
@@ -143,7 +143,7 @@ func (b *builder) selectFrom(v *sqlfront.Select, in *relation) *relation {
 }
 
 func (b *builder) where(w sqlfront.Expr, sc *scope, out *relation) {
-	cond, err := b.s.bindExpr(w, sc)
+	cond, err := b.s.bindNoticed(w, sc)
 	if err == nil && cond.Type().Kind != boolKind {
 		err = &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: w.Pos(), Msg: fmt.Sprintf("WHERE needs a BOOLEAN, this is %s", cond.Type()), Hint: "write a condition, such as amount > 0"}
 	}
@@ -294,7 +294,7 @@ func (b *builder) tableRelation(sc *scan) (*relation, bool) {
 			r.columns = append(r.columns, physical.columns[c.index])
 			continue
 		}
-		e, err := b.s.bindExpr(c.expr, &scope{rel: physical})
+		e, err := b.s.bindNoticed(c.expr, &scope{rel: physical})
 		if err != nil {
 			b.s.fail(err)
 			return nil, false

@@ -122,6 +122,12 @@ func (s *Source) scan(ctx context.Context, used []int, each func(cols []arrow.Ar
 		}
 		return each(cols, b.Rows())
 	}
+	if s.binlog {
+		return s.scanBinlog(ctx, used, each)
+	}
+	if s.changes != nil {
+		return s.scanChanges(ctx, used, each)
+	}
 	if s.Snapshot == nil {
 		return nil
 	}
@@ -229,22 +235,27 @@ func (r *run) filtered(cols []arrow.Array, rows int) ([]arrow.Array, int, error)
 	if err := r.filter.EvalFilter(cols, rows, sel); err != nil {
 		return nil, 0, err
 	}
+	return pick(cols, sel)
+}
+
+// pick gives the rows that are to be kept, as arrays to release.
+func pick(cols []arrow.Array, keep []bool) ([]arrow.Array, int, error) {
 	out := make([]arrow.Array, len(cols))
 	n := 0
-	for _, keep := range sel {
-		if keep {
+	for _, k := range keep {
+		if k {
 			n++
 		}
 	}
 	for i, c := range cols {
 		var parts []arrow.Array
-		for from := 0; from < rows; {
-			if !sel[from] {
+		for from := 0; from < len(keep); {
+			if !keep[from] {
 				from++
 				continue
 			}
 			to := from
-			for to < rows && sel[to] {
+			for to < len(keep) && keep[to] {
 				to++
 			}
 			parts = append(parts, array.NewSlice(c, int64(from), int64(to)))

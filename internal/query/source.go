@@ -47,8 +47,12 @@ type Source struct {
 
 	table *lakehouse.Table
 	opt   lakehouse.ScanOptions
+	// changes are read in place of rows where they are set.
+	changes *lakehouse.Changes
 	// rowKind says that the first column is the kind of the row.
 	rowKind bool
+	// binlog says that the others are lists of values.
+	binlog bool
 	// read gives the one batch of a system table.
 	read func(ctx context.Context) (*columnar.Batch, error)
 }
@@ -75,7 +79,7 @@ func SplitName(name string) (Name, error) {
 
 // systemTables are the system tables of a table.
 func systemTables() []string {
-	all := append(systable.Names(), "audit_log", "ro")
+	all := append(systable.Names(), "audit_log", "binlog", "ro")
 	slices.Sort(all)
 	return all
 }
@@ -107,7 +111,8 @@ func Open(ctx context.Context, w *Warehouse, database, name string, options map[
 	if err != nil {
 		return nil, err
 	}
-	if n.System == "" || n.System == "ro" || n.System == "audit_log" {
+	switch n.System {
+	case "", "ro", "audit_log", "binlog":
 		return s, s.openScan(ctx, n.System, travelled)
 	}
 	schema, ok := systable.Schema(n.System)
@@ -117,6 +122,9 @@ func Open(ctx context.Context, w *Warehouse, database, name string, options map[
 			e.Hint = "did you mean $" + near + "?"
 		}
 		return nil, e
+	}
+	if s.changes != nil {
+		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Table: s.Name, Msg: "$" + n.System + " has no changes to read", Hint: "read those of the table, or of $audit_log"}
 	}
 	s.Schema = schema
 	s.read = func(ctx context.Context) (*columnar.Batch, error) {
@@ -138,12 +146,19 @@ func (s *Source) openScan(ctx context.Context, system string, travelled bool) er
 	}
 	s.Schema = schema.Columns()
 	switch {
+	case system == "ro" && s.changes != nil:
+		return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Table: s.Name, Msg: "$ro has no changes to read", Hint: "read those of the table, or of $audit_log"}
 	case system == "ro" && len(schema.PrimaryKeys) > 0:
 		top := int32(s.table.Options.Compaction.Levels - 1)
 		s.opt.File = func(e *spec.ManifestEntry) bool { return e.File.Level == top }
-	case system == "audit_log":
-		s.rowKind, s.opt.KeepDeletes = true, len(schema.PrimaryKeys) > 0
+	case system == "audit_log" || system == "binlog":
+		s.rowKind, s.binlog, s.opt.KeepDeletes = true, system == "binlog", len(schema.PrimaryKeys) > 0
 		s.Schema = &columnar.Schema{Fields: append([]columnar.Field{{ID: 2147483641, Name: "rowkind", Type: columnar.StringType()}}, schema.Fields...)}
+		for i := range s.Schema.Fields {
+			if f := &s.Schema.Fields[i]; i > 0 && s.binlog {
+				f.Type = listOf(f.Type)
+			}
+		}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ var pointOptions = []string{OptionSnapshot, OptionTag, OptionTime, OptionMillis,
 // modes are the values of scan.mode for a read that ends, with the option each one needs.
 var modes = map[string]string{
 	"default": "", "latest-full": "", "full": "", "latest": "", "compacted-full": "",
-	"from-timestamp": OptionTime, "from-snapshot": OptionSnapshot, "from-snapshot-full": OptionSnapshot,
+	"from-timestamp": OptionTime, "from-snapshot": OptionSnapshot, "from-snapshot-full": OptionSnapshot, "incremental": OptionBetween,
 }
 
 // travel finds the snapshot that options ask for; false says that none was
@@ -42,8 +42,8 @@ func (s *Source) travel(ctx context.Context, options map[string]string, zone *ti
 	given := ""
 	for _, key := range sortedKeys(options) {
 		switch {
-		case key == OptionMode || key == OptionBranch:
-		case !slices.Contains(pointOptions, key):
+		case key == OptionMode || key == OptionBranch || key == OptionBetweenMode:
+		case !slices.Contains(pointOptions, key) && !slices.Contains(changeOptions, key):
 			return false, notReadable(key)
 		case given != "":
 			return false, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Option: key, Msg: "'" + given + "' says already what to read", Hint: "keep one of the two"}
@@ -62,8 +62,16 @@ func (s *Source) travel(ctx context.Context, options map[string]string, zone *ti
 	case need != "" && given == "":
 		return false, &diag.Error{Domain: diag.User, Code: diag.CodeMissingOption, Option: need, Msg: "scan.mode '" + mode + "' needs it", Hint: "add '" + need + "' = '…'"}
 	}
+	if _, only := options[OptionBetweenMode]; only && !slices.Contains(changeOptions, given) {
+		return false, badOption(OptionBetweenMode, "there is nothing that it is the mode of", "add '"+OptionBetween+"' = 'from,to'")
+	}
 	var err error
 	switch {
+	case slices.Contains(changeOptions, given):
+		if s.Snapshot, err = s.table.LatestSnapshot(ctx); err != nil {
+			return false, err
+		}
+		return false, s.between(ctx, given, options, zone)
 	case given != "":
 		s.Snapshot, err = s.point(ctx, given, options[given], zone)
 	case mode == "compacted-full":
@@ -86,7 +94,7 @@ func inOption(err error, option string) error {
 }
 
 func notReadable(key string) error {
-	all := append(slices.Clone(pointOptions), OptionMode, OptionBranch)
+	all := append(slices.Concat(pointOptions, changeOptions), OptionBetweenMode, OptionMode, OptionBranch)
 	e := &diag.Error{Domain: diag.User, Code: diag.CodeUnknownOption, Option: key, Msg: "a SELECT has no use for it", Notes: []string{"options: " + strings.Join(all, ", ")}, Hint: "leave it out"}
 	if near := configs.Nearest(key, all); near != "" {
 		e.Hint = "did you mean '" + near + "'?"

@@ -2,7 +2,6 @@ package query
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -155,11 +154,7 @@ func appendNested(dst []byte, a arrow.Array, i int, t columnar.DataType) []byte 
 
 func appendStruct(dst []byte, v *array.Struct, i int, t columnar.DataType) []byte {
 	if t.Kind == columnar.Variant {
-		b, err := json.Marshal(v.GetOneForMarshal(i))
-		if err != nil {
-			return append(dst, "null"...)
-		}
-		return append(dst, b...)
+		return appendVariantColumn(dst, v, i)
 	}
 	dst = append(dst, '{')
 	for f := range t.Fields {

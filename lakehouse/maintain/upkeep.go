@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"leat/configs"
+	"leat/internal/diag"
 	"leat/internal/fileio"
 )
 
@@ -118,4 +119,32 @@ func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("expiring tags of %s: %w", u.Path, err)
 	}
 	return nil
+}
+
+// AutoTagBefore gives the tag called name, which has to be one that is made by
+// itself, and the one of the latest period before; both nil if either is not there.
+func AutoTagBefore(ctx context.Context, fs fileio.FS, home string, options configs.Values, name string) (before, tag *Tag, err error) {
+	if !isPeriod(options, name) {
+		return nil, nil, &diag.Error{
+			Domain: diag.User, Code: diag.CodeBadOption, Msg: "'" + name + "' is not the name of a tag that is made by itself",
+			Hint: "write one such as " + TagName(options, time.Now()) + ", or use 'incremental-between' with two tags",
+		}
+	}
+	tags, err := Tags(ctx, fs, home)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range tags {
+		t := &tags[i]
+		switch {
+		case t.Name == name:
+			tag = t
+		case t.Name < name && isPeriod(options, t.Name) && (before == nil || before.Name < t.Name):
+			before = t
+		}
+	}
+	if before == nil || tag == nil {
+		return nil, nil, nil
+	}
+	return before, tag, nil
 }

@@ -21,6 +21,8 @@ type ChangeOptions struct {
 	// Compare takes the rows of level 0 for one state of a table and those above it
 	// for another, from which the changes lead to the first.
 	Compare bool
+	// After leaves out the rows before an update, and keeps the kinds of those after.
+	After bool
 }
 
 // AtLevel gives the rows of r, which have no sequence numbers, as those of a
@@ -304,10 +306,16 @@ func (s *changeSet) collect(g *groupSet, after *chunk, rowOf []int32, live []*Ro
 			if s.opts.Deduplicate && s.equal(g.before[i], now) {
 				continue
 			}
+			if s.opts.After {
+				add(columnar.RowKind(after.kinds[row]), now, after.seq[row])
+				continue
+			}
 			add(columnar.UpdateBefore, g.before[i], g.beforeS[i])
 			add(columnar.UpdateAfter, now, after.seq[row])
 		case was:
 			add(columnar.Delete, g.before[i], g.beforeS[i])
+		case there && s.opts.After:
+			add(columnar.RowKind(after.kinds[row]), now, after.seq[row])
 		case there:
 			add(columnar.Insert, now, after.seq[row])
 		}

@@ -3,6 +3,7 @@ package systable
 import (
 	"context"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,15 @@ func (r *reader) live(ctx context.Context) ([]spec.ManifestEntry, error) {
 	return r.Table.Manifests().Live(ctx, r.Snapshot)
 }
 
-func readFiles(ctx context.Context, r *reader) error {
+// readable gives the live files of buckets: rows of postponed ones wait for
+// theirs, and readers do not see them yet.
+func (r *reader) readable(ctx context.Context) ([]spec.ManifestEntry, error) {
 	live, err := r.live(ctx)
+	return slices.DeleteFunc(live, func(e spec.ManifestEntry) bool { return e.Bucket < 0 }), err
+}
+
+func readFiles(ctx context.Context, r *reader) error {
+	live, err := r.readable(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +158,11 @@ type tally struct {
 }
 
 func (r *reader) tallies(ctx context.Context, byBucket bool) ([]*tally, error) {
-	live, err := r.live(ctx)
+	list := r.readable
+	if byBucket {
+		list = r.live
+	}
+	live, err := list(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/spec"
 )
 
 // Sheet builds a small batch cell by cell, each row from left to right. A cell
@@ -98,6 +99,49 @@ func (s *Sheet) Time(t time.Time, zone *time.Location) *Sheet {
 	l := t.In(zone)
 	_, offset := l.Zone()
 	return s.Millis(t.UnixMilli() + int64(offset)*1000)
+}
+
+// Vectors adds the ranges of deletion vectors, NULL for nil.
+func (s *Sheet) Vectors(all []spec.DeletionVectorMeta) *Sheet {
+	list, ok := s.next().(*array.ListBuilder)
+	if !ok || all == nil {
+		if ok {
+			list.AppendNull()
+		}
+		return s
+	}
+	list.Append(true)
+	row, ok := list.ValueBuilder().(*array.StructBuilder)
+	for i := 0; ok && i < len(all); i++ {
+		v := &all[i]
+		row.Append(true)
+		for k, b := range []any{v.DataFile, v.Offset, v.Length, v.Cardinality} {
+			appendCell(row.FieldBuilder(k), b)
+		}
+	}
+	return s
+}
+
+// appendCell appends a value of a nested row; nil pointers are NULL.
+func appendCell(b array.Builder, v any) {
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		if v, ok := v.(string); ok {
+			b.Append(v)
+			return
+		}
+	case *array.Int32Builder:
+		if v, ok := v.(int32); ok {
+			b.Append(v)
+			return
+		}
+	case *array.Int64Builder:
+		if v, ok := v.(*int64); ok && v != nil {
+			b.Append(*v)
+			return
+		}
+	}
+	b.AppendNull()
 }
 
 // Null adds NULL.

@@ -63,6 +63,16 @@ var definitions = map[string]definition{
 		must("tag_name", text), must("snapshot_id", long), must("schema_id", long), must("commit_time", when), may("record_count", long),
 		may("create_time", when), may("time_retained", text),
 	), readTags},
+	"aggregation_fields": {columns(
+		must("field_name", text), must("field_type", text), may("function", text), may("function_options", text), may("comment", text),
+	), readAggregationFields},
+	"statistics": {columns(
+		must("snapshot_id", long), must("schema_id", long), may("mergedRecordCount", long), may("mergedRecordSize", long), may("colstat", text),
+	), readStatistics},
+	"table_indexes": {columns(
+		may("partition", text), must("bucket", whole), must("index_type", text), must("file_name", text), must("file_size", long),
+		must("row_count", long), may("dv_ranges", vectorRanges),
+	), readTableIndexes},
 	"branches":  {columns(must("branch_name", text), must("create_time", when)), readBranches},
 	"consumers": {columns(must("consumer_id", text), must("next_snapshot_id", long)), readConsumers},
 }
