@@ -79,8 +79,8 @@ tidy: ## tidy both modules
 	cd internal/tools && go mod tidy
 
 .PHONY: bench
-bench: build ## measure W1, W2, W3, the merge tree and the bare limits into bench.jsonl
-	@internal/tools/need.sh check go java javac mvn mysql
+bench: build ## measure W1, W2, W3, the merge tree, data files and the bare limits into bench.jsonl
+	@internal/tools/need.sh check go java javac mvn python3 venv mysql
 	go run ./e2e/bench/cmd -leat bin/leat -out bench.jsonl $(BENCH)
 
 .PHONY: clean

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"leat/e2e/bench"
+	"leat/e2e/bench/files"
 	"leat/internal/cachedir"
 	"leat/internal/mysqld"
 )
@@ -38,6 +39,9 @@ func run(ctx context.Context, args []string) (err error) {
 	if len(args) == 3 && args[0] == "limit" {
 		return bench.RunLimit(ctx, args[1], args[2])
 	}
+	if len(args) == 2 && args[0] == "files" {
+		return files.Serve(ctx, args[1], os.Stdin, os.Stdout)
+	}
 	if len(args) == 3 && args[0] == "lake" {
 		return bench.RunLakeStep(ctx, args[1], args[2], os.Stdout)
 	}
@@ -47,7 +51,7 @@ func run(ctx context.Context, args []string) (err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&cfg.Leat, "leat", "bin/leat", "the built program")
 	f.StringVar(&out, "out", "", "append the JSON lines to this file too")
-	f.StringVar(&only, "only", "W1,W2,W3,START,limits,FLUSH,READ,COMPACT", "what to measure")
+	f.StringVar(&only, "only", "W1,W2,W3,START,limits,FLUSH,READ,COMPACT,FILES", "what to measure")
 	f.IntVar(&cfg.Runs, "runs", 1, "runs of each workload")
 	f.Int64Var(&cfg.W1, "w1", 5_000_000, "rows of W1")
 	f.Int64Var(&cfg.W2, "w2", 2_000_000, "changes of W2")
@@ -61,6 +65,11 @@ func run(ctx context.Context, args []string) (err error) {
 	f.StringVar(&extra, "table-options", "", "further table options, as 'k' = 'v', separated by ';'")
 	f.Int64Var(&cfg.LakeRows, "lake-rows", 5_000_000, "rows of FLUSH, READ and COMPACT")
 	f.IntVar(&cfg.Rounds, "rounds", 5, "how often FLUSH, READ and COMPACT are measured in turn with what they are compared to")
+	data := files.Config{Log: log}
+	f.Int64Var(&data.Orders, "files-orders", 5_000_000, "rows of the orders in FILES")
+	f.Int64Var(&data.Wide, "files-wide", 250_000, "rows of the table of 120 columns in FILES")
+	f.IntVar(&data.Warmup, "files-warmup", 4, "rounds of FILES before those that count")
+	f.IntVar(&data.Rounds, "files-rounds", 5, "rounds of FILES that count")
 	f.BoolVar(&cfg.Verify, "verify", true, "compare lake and source by Paimon's own reader")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -94,8 +103,15 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	cfg.Out = json.NewEncoder(w)
 	cfg.Facts = facts(ctx)
+	if slices.Contains(cfg.Only, "FILES") {
+		data.Self, data.WorkDir, data.Out, data.Facts = cfg.Self, filepath.Join(cfg.WorkDir, "files"), cfg.Out, cfg.Facts
+		if err := files.Run(ctx, data); err != nil {
+			return err
+		}
+	}
+	noServer := append([]string{"FILES"}, bench.LakeWorkloads...)
 	lerr := bench.RunLake(ctx, cfg)
-	if lerr != nil || !slices.ContainsFunc(cfg.Only, func(w string) bool { return !slices.Contains(bench.LakeWorkloads, w) }) {
+	if lerr != nil || !slices.ContainsFunc(cfg.Only, func(w string) bool { return !slices.Contains(noServer, w) }) {
 		return lerr
 	}
 	// The data stay in the cache folder: the next sitting need not make them again.

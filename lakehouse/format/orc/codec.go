@@ -146,12 +146,19 @@ var sharedZstd = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return d, nil
 })
 
+// zstdSlack is the room behind a chunk with which the decoder may copy in blocks.
+const zstdSlack = 32
+
 type zstdDecompressor struct{ d *zstd.Decoder }
 
 func (z zstdDecompressor) decompress(dst, src []byte, limit int) ([]byte, error) {
 	at := len(dst)
-	dst = extend(dst, limit)
-	return z.d.DecodeAll(src, dst[:at:at+limit])
+	dst = extend(dst, limit+zstdSlack)
+	dst, err := z.d.DecodeAll(src, dst[:at:at+limit+zstdSlack])
+	if err == nil && len(dst)-at > limit {
+		return dst[:at], errTooLong
+	}
+	return dst, err
 }
 
 type snappyDecompressor struct{}

@@ -1,6 +1,8 @@
 package orc
 
 import (
+	"math"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -113,20 +115,6 @@ func (c *readBase) validity(n int, mask []byte, set int) (*memory.Buffer, int, e
 		}
 	}
 	return b, count, nil
-}
-
-// spread puts vals at the set bits of valid in dst, zero elsewhere.
-func spread[S, D any](dst []D, vals []S, valid []byte, conv func(S) D) {
-	j := 0
-	var zero D
-	for i := range dst {
-		if valid[i>>3]>>(i&7)&1 != 0 {
-			dst[i] = conv(vals[j])
-			j++
-		} else {
-			dst[i] = zero
-		}
-	}
 }
 
 func bitmapOf(b *memory.Buffer) []byte {
@@ -330,26 +318,44 @@ func readLengths(d intDecoder, lens []int64, offsets []int32, valid []byte, cost
 	if err := d.read(lens); err != nil {
 		return 0, err
 	}
-	var total int64
+	var total, all int64
 	for _, n := range lens {
-		if n < 0 {
-			return 0, corruptf(s.start, "a length of %d", n)
-		}
-		if total += min(n, maxBatchBytes+1); total > maxBatchBytes {
-			break
-		}
+		total += n
+		all |= n
 	}
-	if err := s.spend(total * cost); err != nil {
+	switch {
+	case all < 0:
+		return 0, corruptf(s.start, "a length below zero")
+	case all > math.MaxInt32:
+		// The sum may have overflowed; such a value is too long by itself.
+		total = math.MaxInt32
+	}
+	if err := s.spend(min(total, math.MaxInt32) * cost); err != nil {
 		return 0, err
 	}
-	at, j := int32(0), 0
-	for i := range offsets[:len(offsets)-1] {
-		offsets[i] = at
-		if valid == nil || bitutil.BitIsSet(valid, i) {
+	place(offsets, lens, valid)
+	return total, nil
+}
+
+// place turns the lengths of the rows that are set in valid, of all without it,
+// into offsets.
+func place(offsets []int32, lens []int64, valid []byte) {
+	at := int32(0)
+	offsets[0] = 0
+	offsets = offsets[1:]
+	if valid == nil {
+		for i, n := range lens[:len(offsets)] {
+			at += int32(n)
+			offsets[i] = at
+		}
+		return
+	}
+	j := 0
+	for i := range offsets {
+		if bitutil.BitIsSet(valid, i) {
 			at += int32(lens[j])
 			j++
 		}
+		offsets[i] = at
 	}
-	offsets[len(offsets)-1] = at
-	return total, nil
 }

@@ -17,11 +17,20 @@ type bytesReader struct {
 	lengths intDecoder
 	lens    []int64
 	// refs and dict are those of a dictionary; dict is loaded with the first values.
-	refs       intDecoder
-	dictBytes  []byte
-	dictStarts []int32
-	loaded     bool
+	refs      intDecoder
+	entries   []entry
+	longest   int32
+	dictBytes []byte
+	sizes     []int64
+	loaded    bool
 }
+
+// entry is where a value of a dictionary lies.
+type entry struct{ start, length int32 }
+
+// shortValue is the length up to which values are copied as one block of that
+// size; behind the dictionary and the values is room for one.
+const shortValue = 16
 
 func (c *bytesReader) open(s *stripe) error {
 	c.openBase(s)
@@ -107,7 +116,7 @@ func (c *bytesReader) load() error {
 	if size > maxDictionaryEntries || size > c.stripe.rows && c.stripe.nested == 0 {
 		return corruptf(c.stripe.start, "a dictionary of %d entries for %d rows", size, c.stripe.rows)
 	}
-	c.dictStarts = append(c.dictStarts[:0], 0)
+	c.entries, c.longest = c.entries[:0], 0
 	total := int64(0)
 	var lens [maxRun2]int64
 	for left := int(size); left > 0; {
@@ -119,8 +128,9 @@ func (c *bytesReader) load() error {
 			if n < 0 || n > maxDictionarySize-total {
 				return corruptf(c.stripe.start, "a dictionary of more than %d bytes", maxDictionarySize)
 			}
+			c.entries = append(c.entries, entry{int32(total), int32(n)})
+			c.longest = max(c.longest, int32(n))
 			total += n
-			c.dictStarts = append(c.dictStarts, int32(total))
 		}
 		left -= k
 	}
@@ -136,6 +146,7 @@ func (c *bytesReader) load() error {
 			return err
 		}
 	}
+	c.dictBytes = append(c.dictBytes, make([]byte, shortValue)...)
 	c.loaded = true
 	return nil
 }
@@ -150,30 +161,48 @@ func (c *bytesReader) fromDictionary(starts []int32, valid []byte) (*memory.Buff
 	if err := c.refs.read(refs); err != nil {
 		return nil, err
 	}
-	dict := c.dictStarts
+	// refs become the places of the values, lens their lengths.
+	c.sizes = grow(c.sizes, len(refs))
+	entries := c.entries
 	var total int64
-	for _, r := range refs {
-		if uint64(r) >= uint64(len(dict)-1) {
-			return nil, c.data.corrupt("entry %d of a dictionary of %d", r, len(dict)-1)
+	for i, r := range refs {
+		if uint64(r) >= uint64(len(entries)) {
+			return nil, c.data.corrupt("entry %d of a dictionary of %d", r, len(entries))
 		}
-		total += int64(dict[r+1] - dict[r])
+		e := entries[r]
+		total += int64(e.length)
+		refs[i], c.sizes[i] = int64(e.start), int64(e.length)
 	}
 	if err := c.stripe.spend(total); err != nil {
 		return nil, err
 	}
-	out := c.buffer(int(total))
-	dst, at, j := out.Bytes(), int32(0), 0
-	for i := range starts[:len(starts)-1] {
-		starts[i] = at
-		if valid != nil && valid[i>>3]>>(i&7)&1 == 0 {
-			continue
-		}
-		r := refs[j]
-		j++
-		at += int32(copy(dst[at:], c.dictBytes[dict[r]:dict[r+1]]))
-	}
-	starts[len(starts)-1] = at
+	place(starts, c.sizes, valid)
+	out := c.buffer(int(total) + shortValue)
+	c.gather(out.Bytes(), refs)
+	out.ResizeNoShrink(int(total))
 	return out, nil
+}
+
+// gather copies the values that begin at from and are as long as sizes say.
+func (c *bytesReader) gather(dst []byte, from []int64) {
+	dict, sizes := c.dictBytes, c.sizes[:len(from)]
+	at := 0
+	if c.longest <= shortValue {
+		for i, s := range from {
+			*(*[shortValue]byte)(dst[at:]) = *(*[shortValue]byte)(dict[s:])
+			at += int(sizes[i])
+		}
+		return
+	}
+	for i, s := range from {
+		n := int(sizes[i])
+		if n <= shortValue {
+			*(*[shortValue]byte)(dst[at:]) = *(*[shortValue]byte)(dict[s:])
+		} else {
+			copy(dst[at:], dict[s:int(s)+n])
+		}
+		at += n
+	}
 }
 
 // trimValues cuts the padding of CHAR values in place.
@@ -194,8 +223,7 @@ type decimalReader struct {
 	scale  int64
 	data   *inStream
 	scales intDecoder
-	vals   []decimal128.Num
-	each   []int64
+	each   [maxRun2]int64
 }
 
 func (c *decimalReader) open(s *stripe) error {
@@ -224,17 +252,12 @@ func (c *decimalReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	out := c.buffer(arrow.Decimal128SizeBytes * n)
 	buffers := []*memory.Buffer{valid, out}
 	dst := arrow.Decimal128Traits.CastFromBytes(out.Bytes())[:n]
-	vals := dst
-	if valid != nil {
-		c.vals = grow(c.vals, count)
-		vals = c.vals
-	}
-	if err := c.decode(vals); err != nil {
+	if err := c.decode(dst[:count]); err != nil {
 		releaseAll(buffers)
 		return nil, err
 	}
 	if valid != nil {
-		spread(dst, vals, valid.Bytes(), func(v decimal128.Num) decimal128.Num { return v })
+		expand(dst, count, valid.Bytes())
 	}
 	return c.array(n, count, buffers, nil), nil
 }
@@ -248,47 +271,50 @@ func (c *decimalReader) decode(vals []decimal128.Num) error {
 		sign := -(lo & 1)
 		vals[i] = decimal128.New(int64(hi>>1^sign), (lo>>1|hi<<63)^sign)
 	}
-	c.each = grow(c.each, len(vals))
-	if err := c.scales.read(c.each); err != nil {
-		return err
-	}
-	for i, s := range c.each {
-		if s == c.scale {
-			continue
+	for len(vals) > 0 {
+		each := c.each[:min(len(vals), len(c.each))]
+		if err := c.scales.read(each); err != nil {
+			return err
 		}
-		v, ok := atScale(vals[i], s, c.scale)
-		if !ok {
-			return c.data.corrupt("a decimal of scale %d that does not fit", s)
+		for i, s := range each {
+			if s == c.scale {
+				continue
+			}
+			v, ok := atScale(vals[i], s, c.scale)
+			if !ok {
+				return c.data.corrupt("a decimal of scale %d that does not fit", s)
+			}
+			vals[i] = v
 		}
-		vals[i] = v
+		vals = vals[len(each):]
 	}
 	return nil
 }
 
-// short decodes values of at most 63 bits as long as they lie safely within what
+// short decodes values of at most 56 bits as long as they lie safely within what
 // has been unpacked, and gives their number.
 func (c *decimalReader) short(vals []decimal128.Num) int {
-	b, at := c.data.buf, c.data.pos
+	b := c.data.buf
+	at := c.data.pos
 	for i := range vals {
-		if at+binary.MaxVarintLen64 > len(b) {
+		if at+8 > len(b) {
 			c.data.pos = at
 			return i
 		}
-		var u uint64
-		n, shift := 0, uint(0)
-		for ; shift < 63; n, shift = n+1, shift+7 {
-			x := b[at+n]
-			u |= uint64(x&0x7f) << shift
-			if x < 0x80 {
-				break
-			}
-		}
-		if shift >= 63 {
+		// The first byte without its top bit set ends the number.
+		x := binary.LittleEndian.Uint64(b[at:])
+		end := ^x & 0x8080808080808080
+		if end == 0 {
 			c.data.pos = at
 			return i
 		}
-		at += n + 1
-		v := unzigzag(u)
+		x &= end ^ (end-1)&0x7f7f7f7f7f7f7f7f
+		// Groups of seven bits move together: pairs, fours, eights.
+		x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
+		x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
+		x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
+		at += bits.TrailingZeros64(end)>>3 + 1
+		v := unzigzag(x)
 		vals[i] = decimal128.New(v>>63, uint64(v))
 	}
 	c.data.pos = at

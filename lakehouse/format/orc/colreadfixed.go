@@ -1,6 +1,9 @@
 package orc
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
@@ -56,40 +59,47 @@ func (c *intReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	}
 	out := c.buffer(n * c.width)
 	buffers := []*memory.Buffer{valid, out}
-	var vals []int64
-	if c.width == 8 && valid == nil {
-		vals = arrow.Int64Traits.CastFromBytes(out.Bytes())[:n]
-	} else {
-		c.vals = grow(c.vals, count)
-		vals = c.vals
-	}
-	if err := c.data.read(vals); err != nil {
+	if err := c.fill(out.Bytes(), count, bitmapOf(valid)); err != nil {
 		releaseAll(buffers)
 		return nil, err
-	}
-	switch c.width {
-	case 1:
-		place(arrow.Int8Traits.CastFromBytes(out.Bytes())[:n], vals, valid)
-	case 2:
-		place(arrow.Int16Traits.CastFromBytes(out.Bytes())[:n], vals, valid)
-	case 4:
-		place(arrow.Int32Traits.CastFromBytes(out.Bytes())[:n], vals, valid)
-	default:
-		if valid != nil {
-			place(arrow.Int64Traits.CastFromBytes(out.Bytes())[:n], vals, valid)
-		}
 	}
 	return c.array(n, count, buffers, nil), nil
 }
 
-func place[T int8 | int16 | int32 | int64](dst []T, vals []int64, valid *memory.Buffer) {
-	if valid != nil {
-		spread(dst, vals, valid.Bytes(), func(v int64) T { return T(v) })
-		return
+// fill decodes count values into their rows of out.
+func (c *intReader) fill(out []byte, count int, valid []byte) error {
+	if small, ok := c.data.(*byteInts); ok && c.width == 1 {
+		if err := small.byteReader.read(out[:count]); err != nil {
+			return err
+		}
+		if valid != nil {
+			expandInts(arrow.Int8Traits.CastFromBytes(out), count, valid)
+		}
+		return nil
 	}
-	for i, v := range vals {
-		dst[i] = T(v)
+	if c.width == 8 {
+		dst := arrow.Int64Traits.CastFromBytes(out)
+		if err := c.data.read(dst[:count]); err != nil {
+			return err
+		}
+		if valid != nil {
+			expandInts(dst, count, valid)
+		}
+		return nil
 	}
+	c.vals = grow(c.vals, count)
+	if err := c.data.read(c.vals); err != nil {
+		return err
+	}
+	switch c.width {
+	case 1:
+		narrow(arrow.Int8Traits.CastFromBytes(out), c.vals, valid)
+	case 2:
+		narrow(arrow.Int16Traits.CastFromBytes(out), c.vals, valid)
+	default:
+		narrow(arrow.Int32Traits.CastFromBytes(out), c.vals, valid)
+	}
+	return nil
 }
 
 // boolColumnReader reads BOOLEAN.
@@ -149,8 +159,6 @@ type floatReader struct {
 	readBase
 	width int
 	data  *inStream
-	v32   []uint32
-	v64   []uint64
 }
 
 func (c *floatReader) open(s *stripe) error {
@@ -174,27 +182,27 @@ func (c *floatReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	}
 	out := c.buffer(n * c.width)
 	buffers := []*memory.Buffer{valid, out}
-	switch {
-	case valid == nil && c.width == 4:
-		err = float32s(c.data, arrow.Uint32Traits.CastFromBytes(out.Bytes())[:n])
-	case valid == nil:
-		err = float64s(c.data, arrow.Uint64Traits.CastFromBytes(out.Bytes())[:n])
-	case c.width == 4:
-		c.v32 = grow(c.v32, count)
-		if err = float32s(c.data, c.v32); err == nil {
-			spread(arrow.Uint32Traits.CastFromBytes(out.Bytes())[:n], c.v32, valid.Bytes(), func(v uint32) uint32 { return v })
-		}
-	default:
-		c.v64 = grow(c.v64, count)
-		if err = float64s(c.data, c.v64); err == nil {
-			spread(arrow.Uint64Traits.CastFromBytes(out.Bytes())[:n], c.v64, valid.Bytes(), func(v uint64) uint64 { return v })
-		}
-	}
-	if err != nil {
+	if err := c.fill(out.Bytes(), count, bitmapOf(valid)); err != nil {
 		releaseAll(buffers)
 		return nil, err
 	}
 	return c.array(n, count, buffers, nil), nil
+}
+
+// fill decodes count values into their rows of out. They are little-endian in
+// the file, and so they are in memory: arrow-go takes no other machine.
+func (c *floatReader) fill(out []byte, count int, valid []byte) error {
+	if err := c.data.copyTo(out[:count*c.width]); err != nil {
+		return err
+	}
+	switch {
+	case valid == nil:
+	case c.width == 4:
+		expandInts(arrow.Uint32Traits.CastFromBytes(out), count, valid)
+	default:
+		expandInts(arrow.Uint64Traits.CastFromBytes(out), count, valid)
+	}
+	return nil
 }
 
 // timestampReader reads TIMESTAMP and TIMESTAMP_LTZ into any unit. What is
@@ -204,7 +212,7 @@ type timestampReader struct {
 	perSecond      int64
 	seconds, nanos intDecoder
 	zone           *zone
-	secs, subs     []int64
+	secs, subs     [2 * maxRun2]int64
 }
 
 func (c *timestampReader) open(s *stripe) error {
@@ -232,8 +240,6 @@ func (c *timestampReader) seek(group int) error {
 	return c.nanos.seek(p)
 }
 
-var powersOfTen = [...]int64{1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9}
-
 func (c *timestampReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	valid, count, err := c.validity(n, mask, set)
 	if err != nil {
@@ -241,35 +247,73 @@ func (c *timestampReader) read(n int, mask []byte, set int) (arrow.Array, error)
 	}
 	out := c.buffer(8 * n)
 	buffers := []*memory.Buffer{valid, out}
-	c.secs, c.subs = grow(c.secs, count), grow(c.subs, count)
-	if err = c.seconds.read(c.secs); err == nil {
-		if err = c.nanos.read(c.subs); err == nil {
-			err = c.combine()
-		}
-	}
-	if err != nil {
+	dst := arrow.Int64Traits.CastFromBytes(out.Bytes())[:n]
+	if err := c.fill(dst[:count]); err != nil {
 		releaseAll(buffers)
 		return nil, err
 	}
-	dst := arrow.Int64Traits.CastFromBytes(out.Bytes())[:n]
-	if valid == nil {
-		copy(dst, c.secs)
-	} else {
-		spread(dst, c.secs, valid.Bytes(), func(v int64) int64 { return v })
+	if valid != nil {
+		expandInts(dst, count, valid.Bytes())
 	}
 	return c.array(n, count, buffers, nil), nil
 }
 
-// combine turns secs and subs into units of perSecond, in secs.
-func (c *timestampReader) combine() error {
+// fill decodes values into dst, in units of perSecond. It goes in small steps:
+// what is decoded is still in the nearest cache when it is combined.
+func (c *timestampReader) fill(dst []int64) error {
+	for len(dst) > 0 {
+		n := min(len(dst), len(c.secs))
+		if err := c.seconds.read(c.secs[:n]); err != nil {
+			return err
+		}
+		if err := c.nanos.read(c.subs[:n]); err != nil {
+			return err
+		}
+		if c.zone.location != nil || !c.combineLate(dst[:n]) {
+			if err := c.combine(dst[:n]); err != nil {
+				return err
+			}
+		}
+		dst = dst[n:]
+	}
+	return nil
+}
+
+// nanoFactors are what the upper bits of packed nanoseconds are to be multiplied
+// with, by the three lower bits, which count decimal zeros.
+var nanoFactors = [8]int64{1, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
+
+// combineLate is combine for UTC and times from 1970 on; false if there are others.
+func (c *timestampReader) combineLate(dst []int64) bool {
+	base, perSecond := c.zone.base, c.perSecond
+	limit := int64(1<<63-1)/perSecond - 1
+	// v/unit is the upper half of v*inverse: exact for v below 1e9.
+	unit := uint64(1_000_000_000 / perSecond)
+	inverse := math.MaxUint64/unit + 1
+	subs, secs := c.subs[:len(dst)], c.secs[:len(dst)]
+	// The sign of bad tells that one of the numbers was out of its range.
+	var bad int64
+	for i, packed := range subs {
+		ns := int64(int32(uint64(packed)>>3)) * nanoFactors[packed&7]
+		sec := secs[i] + base
+		bad |= ns | (999_999_999 - ns) | sec | (limit - sec)
+		part := uint64(ns)
+		if unit != 1 {
+			part, _ = bits.Mul64(part, inverse)
+		}
+		dst[i] = sec*perSecond + int64(part)
+	}
+	return bad >= 0
+}
+
+// combine turns secs and subs into units of perSecond.
+func (c *timestampReader) combine(dst []int64) error {
 	unit := 1_000_000_000 / c.perSecond
 	limit := int64(1<<63-1)/c.perSecond - 1
-	for i, packed := range c.subs {
+	for i, packed := range c.subs[:len(dst)] {
 		// 32 bits with a sign, as in Java: Arrow writes negative ones before 1970.
 		ns := int64(int32(uint64(packed) >> 3))
-		if zeros := packed & 7; zeros != 0 {
-			ns *= powersOfTen[zeros+1]
-		}
+		ns *= nanoFactors[packed&7]
 		if ns >= 1e9 || ns <= -1e9 {
 			return corruptf(c.stripe.start, "%d nanoseconds", ns)
 		}
@@ -286,7 +330,7 @@ func (c *timestampReader) combine() error {
 		if sec > limit || sec < -limit {
 			return &UnsupportedError{Feature: "a timestamp of " + c.dt.String() + " that far from 1970"}
 		}
-		c.secs[i] = sec*c.perSecond + ns/unit
+		dst[i] = sec*c.perSecond + ns/unit
 	}
 	return nil
 }

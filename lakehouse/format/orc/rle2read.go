@@ -1,7 +1,5 @@
 package orc
 
-import "encoding/binary"
-
 // The sub-encodings of RLE version 2, in the two top bits of a run's header.
 const (
 	rleShortRepeat = 0
@@ -112,7 +110,8 @@ func (r *rle2Reader) shortRepeat(dst []int64, first byte) (int, error) {
 	if r.signed {
 		v = unzigzag(uint64(v))
 	}
-	for i := range dst[:n] {
+	dst = dst[:n]
+	for i := range dst {
 		dst[i] = v
 	}
 	return n, nil
@@ -132,12 +131,7 @@ func (r *rle2Reader) direct(dst []int64, width int) error {
 	if err != nil {
 		return err
 	}
-	unpack(dst, b, width)
-	if r.signed {
-		for i, v := range dst {
-			dst[i] = unzigzag(uint64(v))
-		}
-	}
+	unpack(dst, b, width, r.signed)
 	return nil
 }
 
@@ -161,7 +155,7 @@ func (r *rle2Reader) patchedBase(dst []int64, width int) error {
 	if b, err = r.in.need(packedBytes(len(dst), width)); err != nil {
 		return err
 	}
-	unpack(dst, b, width)
+	unpack(dst, b, width, false)
 	if gapWidth+patchWidth > 64 {
 		return r.in.corrupt("patches of %d bits", gapWidth+patchWidth)
 	}
@@ -170,7 +164,7 @@ func (r *rle2Reader) patchedBase(dst []int64, width int) error {
 		return err
 	}
 	patches := r.patches[:count]
-	unpack(patches, b, entry)
+	unpack(patches, b, entry, false)
 	at := 0
 	for _, p := range patches {
 		at += int(uint64(p) >> patchWidth)
@@ -218,7 +212,7 @@ func (r *rle2Reader) delta(dst []int64, width int) error {
 	if err != nil {
 		return err
 	}
-	unpack(rest, b, width)
+	unpack(rest, b, width, false)
 	if step < 0 {
 		for i, d := range rest {
 			v -= d
@@ -229,39 +223,6 @@ func (r *rle2Reader) delta(dst []int64, width int) error {
 	for i, d := range rest {
 		v += d
 		rest[i] = v
-	}
-	return nil
-}
-
-// float64s and float32s read little-endian floating point numbers.
-func float32s(in *inStream, dst []uint32) error {
-	for len(dst) > 0 {
-		b, err := in.peek(4)
-		if err != nil || len(b) < 4 {
-			return in.short(err)
-		}
-		n := min(len(b)/4, len(dst))
-		for i := range dst[:n] {
-			dst[i] = binary.LittleEndian.Uint32(b[4*i:])
-		}
-		in.pos += 4 * n
-		dst = dst[n:]
-	}
-	return nil
-}
-
-func float64s(in *inStream, dst []uint64) error {
-	for len(dst) > 0 {
-		b, err := in.peek(8)
-		if err != nil || len(b) < 8 {
-			return in.short(err)
-		}
-		n := min(len(b)/8, len(dst))
-		for i := range dst[:n] {
-			dst[i] = binary.LittleEndian.Uint64(b[8*i:])
-		}
-		in.pos += 8 * n
-		dst = dst[n:]
 	}
 	return nil
 }

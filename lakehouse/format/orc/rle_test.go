@@ -209,19 +209,54 @@ func TestPackEveryWidth(t *testing.T) {
 		if got := int(widthCodes[codeOfWidth(width)]); got != width {
 			t.Errorf("the code of width %d means %d", width, got)
 		}
-		vals, want := make([]uint64, 37), make([]int64, 37)
-		for i := range vals {
-			vals[i] = rnd.Uint64() >> (64 - width)
-			want[i] = int64(vals[i])
+		for n := range 40 {
+			vals, want, zigzag := make([]uint64, n), make([]int64, n), make([]int64, n)
+			for i := range vals {
+				vals[i] = rnd.Uint64() >> (64 - width)
+				want[i], zigzag[i] = int64(vals[i]), unzigzag(vals[i])
+			}
+			got, packed := make([]int64, n), pack(nil, vals, width)
+			unpack(got, packed, width, false)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("%d values of width %d (-want +got):\n%s", n, width, d)
+			}
+			unpackBits(got, packed, width, 0)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("%d values of width %d by the plain way (-want +got):\n%s", n, width, d)
+			}
+			unpack(got, packed, width, true)
+			if d := cmp.Diff(zigzag, got); d != "" {
+				t.Fatalf("%d signed values of width %d (-want +got):\n%s", n, width, d)
+			}
 		}
-		got := make([]int64, len(vals))
-		unpack(got, pack(nil, vals, width), width)
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("width %d (-want +got):\n%s", width, d)
+	}
+}
+
+// TestExpandPutsValuesAtTheirRows compares both forms with the plain way.
+func TestExpandPutsValuesAtTheirRows(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for n := range 300 {
+		few := rnd.IntN(30)
+		valid, want := make([]byte, (n+7)/8), make([]int64, n)
+		var vals []int64
+		for i := range n {
+			if rnd.IntN(30) < few || i/64 == 1 {
+				valid[i>>3] |= 1 << (i & 7)
+				want[i] = rnd.Int64()
+				vals = append(vals, want[i])
+			}
 		}
-		unpackBits(got, pack(nil, vals, width), width)
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("width %d by the plain way (-want +got):\n%s", width, d)
+		ints, any := make([]int64, n), make([]int64, n)
+		for i := range n {
+			ints[i], any[i] = -1, -1
+		}
+		copy(ints, vals)
+		copy(any, vals)
+		expandInts(ints, len(vals), valid)
+		expand(any, len(vals), valid)
+		if d := cmp.Diff([][]int64{want, want}, [][]int64{ints, any}); d != "" {
+			t.Fatalf("%d rows (-want +got):\n%s", n, d)
 		}
 	}
 }
