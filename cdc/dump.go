@@ -56,9 +56,11 @@ type dumper struct {
 	// The transaction at hand.
 	id     gtid
 	millis int64
-	open   bool // a transaction began
-	begun  bool // evBegin was sent
-	xa     bool // it is an XA transaction
+	open   bool       // a transaction began
+	begun  bool       // evBegin was sent
+	xa     *xaReading // nil outside of the first piece of an XA transaction
+	// prepared are the XA transactions whose end is still to come.
+	prepared xaTransactions
 }
 
 // slabSize is the size of the blocks that event bytes are carved from: one
@@ -75,6 +77,7 @@ func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*t
 	d := &dumper{
 		conn: n, queue: q, uuid: uuid, tables: tables, parser: replication.NewBinlogParser(),
 		maps: map[uint64]*tableMap{}, heartbeat: c.heartbeat(), file: pos.File, offset: pos.Offset,
+		prepared: pos.prepared.clone(),
 	}
 	d.parser.SetVerifyChecksum(true)
 	if err := d.request(c, pos); err != nil {

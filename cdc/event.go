@@ -104,6 +104,12 @@ func (d *dumper) parse(raw []byte) (*replication.BinlogEvent, error) {
 // compressed transaction.
 func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error {
 	switch h.kind {
+	case replication.TABLE_MAP_EVENT, replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2:
+		if d.xa != nil {
+			return d.keepXA(h, raw, body)
+		}
+	}
+	switch h.kind {
 	case replication.TABLE_MAP_EVENT:
 		return d.tableMap(raw, body)
 	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2:
@@ -130,7 +136,7 @@ func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error
 	case replication.GTID_TAGGED_LOG_EVENT:
 		return d.taggedBegin(raw)
 	case replication.XA_PREPARE_LOG_EVENT:
-		return d.commit(ctx, h)
+		return d.xaPrepared(ctx, h, body)
 	case replication.PREVIOUS_GTIDS_EVENT:
 		return d.idle(ctx)
 	default:
@@ -175,7 +181,7 @@ func (d *dumper) begin(h header, body []byte) error {
 		}
 		d.millis = int64(micros&^(1<<55)) / 1000
 	}
-	d.open, d.begun, d.xa = true, false, false
+	d.open, d.begun, d.xa = true, false, nil
 	return nil
 }
 
@@ -193,17 +199,20 @@ func (d *dumper) taggedBegin(raw []byte) error {
 	if d.millis == 0 {
 		d.millis = int64(e.Header.Timestamp) * 1000
 	}
-	d.open, d.begun, d.xa = true, false, false
+	d.open, d.begun, d.xa = true, false, nil
 	return nil
 }
 
 // commit ends the transaction.
-func (d *dumper) commit(ctx context.Context, h header) error {
+func (d *dumper) commit(ctx context.Context, h header) error { return d.commitXA(ctx, h, nil) }
+
+// commitXA ends the transaction, which may be a piece of an XA transaction.
+func (d *dumper) commitXA(ctx context.Context, h header, xa *xaEnd) error {
 	if !d.open && d.millis == 0 {
 		d.millis = int64(h.seconds) * 1000
 	}
 	d.open, d.begun = false, false
-	return d.queue.put(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset})
+	return d.queue.put(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset, xa: xa})
 }
 
 // query reads a QUERY event: BEGIN, COMMIT, DDL, or DML written as a statement.
@@ -247,20 +256,6 @@ func (d *dumper) query(ctx context.Context, h header, body []byte) error {
 		if err := d.queue.put(ctx, e); err != nil {
 			return err
 		}
-		return d.commit(ctx, h)
-	}
-}
-
-// xaStatement follows XA transactions: their rows stand under XA START, and
-// XA COMMIT or XA ROLLBACK come later as transactions of their own.
-func (d *dumper) xaStatement(ctx context.Context, h header, e event) error {
-	switch rest := strings.ToUpper(strings.TrimSpace(e.text)); {
-	case strings.HasPrefix(rest, "XA START"), strings.HasPrefix(rest, "XA BEGIN"):
-		d.open, d.xa = true, true
-		return nil
-	case strings.HasPrefix(rest, "XA END"):
-		return nil
-	default:
 		return d.commit(ctx, h)
 	}
 }

@@ -23,6 +23,8 @@ type Position struct {
 	// TimeMillis is when the last transaction before the place was committed, in
 	// ms since 1970; 0 if unknown.
 	TimeMillis int64
+	// prepared are the XA transactions that were prepared before the place and end after it.
+	prepared xaTransactions
 }
 
 // String gives the position for people: file:offset and the GTID set.
@@ -42,6 +44,7 @@ func (p Position) clone() Position {
 	if p.GTID != nil {
 		p.GTID = p.GTID.Clone()
 	}
+	p.prepared = p.prepared.clone()
 	return p
 }
 

@@ -39,7 +39,9 @@ type event struct {
 	rows   mysqlrow.Rows
 	// text and schema are the statement and the database it ran in.
 	text, schema string
-	err          error
+	// xa belongs to an evCommit that ends a piece of an XA transaction.
+	xa  *xaEnd
+	err error
 }
 
 // cost estimates what the event holds in memory, in bytes.

@@ -112,6 +112,7 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 	if err != nil {
 		return err
 	}
+	r.pos.prepared = xaTransactions{}
 	return n.resumable(ctx, r.server, r.pos)
 }
 

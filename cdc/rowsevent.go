@@ -152,9 +152,6 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 		r.PresentAfter = body[at+bits : at+2*bits]
 	}
 	r.Data = body[at+need:]
-	if d.xa {
-		return xaError(m)
-	}
 	if !d.begun {
 		d.begun = true
 		if err := d.queue.put(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.offset}); err != nil {
@@ -184,14 +181,6 @@ func (d *dumper) foreignRows(kind replication.EventType, body []byte) error {
 		Domain: diag.External, Code: diag.CodeSourceVersion, Table: m.schema + "." + m.name,
 		Msg:  "the binlog holds rows events of an old version",
 		Hint: "SET GLOBAL log_bin_use_v1_row_events = OFF at the server, then start the job again with --fresh --replace",
-	}
-}
-
-func xaError(m *tableMap) error {
-	return &diag.Error{
-		Domain: diag.External, Code: diag.CodeSourceChanged, Table: m.schema + "." + m.name,
-		Msg:  "an XA transaction writes the table, which leat does not follow yet",
-		Hint: "write the table with ordinary transactions, then start the job again with --fresh --replace",
 	}
 }
 

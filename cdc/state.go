@@ -35,6 +35,8 @@ type state struct {
 	Offset uint64                `json:"offset,omitempty"`
 	Millis int64                 `json:"time,omitempty"`
 	Tables map[string]tableState `json:"tables"`
+	// XA are the prepared XA transactions, compressed.
+	XA map[string][]byte `json:"xa,omitempty"`
 }
 
 // tableState is the part of one table, by id.
@@ -92,6 +94,10 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		}
 		s.Tables[r.stateKey(t)] = tableState{Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut}
 	}
+	var err error
+	if s.XA, err = packXA(r.pos.prepared); err != nil {
+		return dataflow.SourceState{}, err
+	}
 	data, err := json.Marshal(s)
 	if err != nil {
 		return dataflow.SourceState{}, fmt.Errorf("writing the source state: %w", err)
@@ -118,8 +124,9 @@ func readState(data json.RawMessage) (*state, error) {
 // position gives the edge of the state.
 func (s *state) position() (Position, error) {
 	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, TimeMillis: s.Millis}
-	if s.GTID == nil {
-		return p, nil
+	var err error
+	if p.prepared, err = unpackXA(s.XA); err != nil || s.GTID == nil {
+		return p, err
 	}
 	set, err := ParseGTIDSet(*s.GTID)
 	p.GTID = set

@@ -204,6 +204,7 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 		if r.pos.GTID != nil && e.id.gno != 0 {
 			r.pos.GTID.Add(e.id)
 		}
+		r.pos.prepared.take(e.xa)
 		r.pos.TimeMillis = e.millis
 		r.move(e.file, e.offset)
 		s.open.active = false

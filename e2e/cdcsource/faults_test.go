@@ -173,7 +173,6 @@ func TestStatementsThatTheJobFollowsOrNot(t *testing.T) {
 		{"rename", []string{"RENAME TABLE DB.accounts TO DB.gone"}, diag.CodeSourceChanged, []string{"was renamed"}},
 		{"row image", []string{"SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE DB.accounts SET name = 'x' WHERE id = 10"}, diag.CodeSourceBinlog, []string{"binlog_row_image = 'FULL'"}},
 		{"statement format", []string{"SET SESSION binlog_format = 'STATEMENT'", "UPDATE DB.accounts SET name = 'x' WHERE id = 10"}, diag.CodeSourceBinlog, []string{"binlog_format = 'ROW'"}},
-		{"xa", []string{"XA START 'a'", "UPDATE DB.accounts SET name = 'x' WHERE id = 10", "XA END 'a'", "XA PREPARE 'a'", "XA COMMIT 'a'"}, diag.CodeSourceChanged, []string{"XA transaction"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := gtidServer
