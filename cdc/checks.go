@@ -190,12 +190,11 @@ func (r *Reader) checkTable(n *conn, t *table) error {
 		}
 		return t.missingTable(n)
 	}
-	if !strings.EqualFold(src.engine, "InnoDB") {
-		msg := "source table " + t.id() + " has the engine " + src.engine + ", whose reads are not consistent"
-		if src.engine == "" {
-			msg = t.id() + " is a view, whose changes the binlog does not hold"
-		}
-		return t.at(-1, &diag.Error{Domain: diag.External, Code: diag.CodeSourceTable, Msg: msg, Hint: "read an InnoDB table"})
+	if src.engine == "" {
+		return t.at(-1, &diag.Error{
+			Domain: diag.User, Code: diag.CodeSourceTable,
+			Msg: t.id() + " is a view, whose changes the binlog does not hold", Hint: "read the tables of the view",
+		})
 	}
 	if r.cfg.needsSelect() {
 		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
@@ -203,7 +202,7 @@ func (r *Reader) checkTable(n *conn, t *table) error {
 		} else if err != nil {
 			return err
 		}
-		if !r.server.gtids {
+		if !r.server.gtids || !src.transactional() {
 			err := n.exec("LOCK TABLES " + t.sqlName() + " READ")
 			if denied(err) {
 				return t.grantSelect(n, "SELECT, LOCK TABLES")
@@ -230,7 +229,13 @@ func (c *Config) needsSelect() bool {
 
 // note tells what the user may want to know of a table.
 func (r *Reader) note(t *table) {
-	if !r.cfg.needsSelect() || t.cut != "" {
+	if !r.cfg.needsSelect() {
+		return
+	}
+	if !t.src.transactional() {
+		r.log.Warn("table has an engine without transactions: writers wait while a chunk of it is read", "table", t.id(), "engine", t.src.engine)
+	}
+	if t.cut != "" {
 		return
 	}
 	why := "its key does not begin with an integer column"
@@ -241,9 +246,10 @@ func (r *Reader) note(t *table) {
 }
 
 // noteCascades warns of foreign keys by which the server changes rows of t
-// without a trace: before version 9.6 cascades are not in the binlog.
+// without a trace: cascades are in the binlog only since version 9.6, unless
+// innodb_native_foreign_keys gives them back to the storage engine.
 func (r *Reader) noteCascades(n *conn, t *table) error {
-	if versionAtLeast(r.server.version, 9, 6) {
+	if versionAtLeast(r.server.version, 9, 6) && r.server.vars["innodb_native_foreign_keys"] != "ON" {
 		return nil
 	}
 	names, err := n.names(fmt.Sprintf(`SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
@@ -253,7 +259,8 @@ func (r *Reader) noteCascades(n *conn, t *table) error {
 		return err
 	}
 	if len(names) > 0 {
-		r.log.Warn("rows changed by foreign key cascades are not in the binlog of this server and will be missed", "table", t.id(), "constraints", names)
+		r.log.Warn("rows changed by foreign keys with ON DELETE or ON UPDATE CASCADE or SET NULL are not in the binlog of this server and stay as they are in the lake; "+
+			"delete and update the rows by statements of their own, or use MySQL 9.6 or newer without innodb_native_foreign_keys", "table", t.id(), "constraints", names)
 	}
 	return nil
 }

@@ -117,10 +117,21 @@ func (r *chunkReader) open(ctx context.Context) error {
 	return err
 }
 
-func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) error {
+func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) (err error) {
 	mark := r.markExact
-	if passed != nil {
-		mark = r.markGTID
+	switch {
+	case c.table.src.transactional():
+		if passed != nil {
+			mark = r.markGTID
+		}
+	default:
+		mark = r.markLocked
+		defer func() {
+			// A session that broke has lost its locks.
+			if unlock := r.unlock(); err == nil {
+				err = unlock
+			}
+		}()
 	}
 	if err := mark(ctx, c, passed); err != nil {
 		return err
@@ -128,7 +139,7 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) 
 	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.table.where(c.plan, c.keys))
 	b := mysqlrow.NewBuilder(c.plan, batchRows)
 	d := delivery{chunk: c}
-	err := r.conn.rows(sql, func(packet []byte) error {
+	err = r.conn.rows(sql, func(packet []byte) error {
 		if err := b.AppendText(columnar.Insert, packet); err != nil {
 			return err
 		}
@@ -183,7 +194,20 @@ func (r *chunkReader) markGTID(ctx context.Context, c *chunk, passed *GTIDSet) (
 }
 
 // markExact takes one mark while nobody can commit to the table.
-func (r *chunkReader) markExact(ctx context.Context, c *chunk, _ *GTIDSet) (err error) {
+func (r *chunkReader) markExact(ctx context.Context, c *chunk, passed *GTIDSet) error {
+	err := r.markLocked(ctx, c, passed)
+	if err == nil {
+		err = r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+	}
+	if unlock := r.unlock(); err == nil {
+		err = unlock
+	}
+	return err
+}
+
+// markLocked takes one mark while nobody can write the table, and leaves it
+// locked: an engine without transactions has no view that stays as it is.
+func (r *chunkReader) markLocked(ctx context.Context, c *chunk, _ *GTIDSet) (err error) {
 	if r.locks == nil {
 		if r.locks, err = r.sn.cfg.connect(ctx); err != nil {
 			return err
@@ -197,13 +221,14 @@ func (r *chunkReader) markExact(ctx context.Context, c *chunk, _ *GTIDSet) (err 
 	}
 	c.high, err = r.locks.endOfLog(r.sn.server)
 	c.high.uuid = r.uuid
-	if err == nil {
-		err = r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-	}
-	if unlock := r.locks.exec("UNLOCK TABLES"); err == nil {
-		err = unlock
-	}
 	return err
+}
+
+func (r *chunkReader) unlock() error {
+	if r.locks == nil {
+		return nil
+	}
+	return r.locks.exec("UNLOCK TABLES")
 }
 
 // mayRetry reports whether the chunk may be read again after err, and counts.

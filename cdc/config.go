@@ -3,6 +3,7 @@ package cdc
 import (
 	"crypto/tls"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"leat/cdc/mysqlrow"
@@ -18,6 +19,11 @@ type Config struct {
 	Password string
 	// TLS encrypts the connections; nil leaves them plain.
 	TLS *tls.Config
+	// TLSAsNeeded lets the server decide: an account that it refuses on a plain
+	// connection is tried with TLS, a server without TLS on a plain one.
+	TLSAsNeeded bool
+	// other says that the server wanted the other kind than TLS says.
+	other *atomic.Bool
 	// ServerID is what leat calls itself among the server's replicas.
 	ServerID uint32
 	// ConnectTimeout limits dial and login; 0 means 30 s.

@@ -3,6 +3,7 @@ package cdc
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -31,6 +32,39 @@ const packetBuffer = 256 << 10
 
 // connect opens a session. It ends, and its calls fail, when ctx is done.
 func (c *Config) connect(ctx context.Context) (*conn, error) {
+	first, second := c.TLS, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
+	if c.TLS != nil {
+		second = nil
+	}
+	if c.other != nil && c.other.Load() {
+		first, second = second, first
+	}
+	n, err := c.open(ctx, first)
+	if err == nil || !c.TLSAsNeeded || !wantsOther(err, first != nil) {
+		return n, err
+	}
+	n, retry := c.open(ctx, second)
+	if retry != nil {
+		return nil, err // of what the user asked for
+	}
+	if c.other != nil && !c.other.Swap(!c.other.Load()) && second != nil && c.Log != nil {
+		c.Log.Warn("the account needs TLS, which is used without a check of the server's certificate", "server", n.addr, "to check it", "'jdbc.properties.sslMode' = 'VERIFY_IDENTITY'")
+	}
+	return n, nil
+}
+
+// wantsOther reports whether the server may take the account with TLS after it
+// refused it without, or the other way round.
+func wantsOther(err error, withTLS bool) bool {
+	var e *diag.Error
+	if withTLS {
+		return strings.Contains(err.Error(), "TLS") || strings.Contains(err.Error(), "SSL")
+	}
+	return errors.As(err, &e) && e.Code == diag.CodeSourceAuth
+}
+
+// open opens a session, encrypted if tlsConfig is not nil.
+func (c *Config) open(ctx context.Context, tlsConfig *tls.Config) (*conn, error) {
 	addr := net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
 	timeout := c.ConnectTimeout
 	if timeout <= 0 {
@@ -52,8 +86,8 @@ func (c *Config) connect(ctx context.Context) (*conn, error) {
 		cc.UnsetCapability(mysql.CLIENT_DEPRECATE_EOF)
 		cc.UnsetCapability(mysql.CLIENT_QUERY_ATTRIBUTES)
 		cc.SetAttributes(map[string]string{"program_name": "leat"})
-		if c.TLS != nil {
-			cc.SetTLSConfig(c.TLS)
+		if tlsConfig != nil {
+			cc.SetTLSConfig(tlsConfig)
 		}
 		return nil
 	})
@@ -82,6 +116,9 @@ func (n *conn) close() {
 	_ = n.Close()
 }
 
+// secureTransportRequired is ER_SECURE_TRANSPORT_REQUIRED.
+const secureTransportRequired = 3159
+
 // connectError says why no session could be opened.
 func (c *Config) connectError(addr string, err error) error {
 	var my *mysql.MyError
@@ -92,6 +129,12 @@ func (c *Config) connectError(addr string, err error) error {
 				Domain: diag.External, Code: diag.CodeSourceAuth,
 				Msg:  fmt.Sprintf("MySQL at %s refuses user '%s': %s", addr, c.User, my.Message),
 				Hint: "check 'username' and 'password', and from which hosts the user may connect",
+			}
+		case secureTransportRequired:
+			return &diag.Error{
+				Domain: diag.External, Code: diag.CodeSourceAuth,
+				Msg:  fmt.Sprintf("MySQL at %s takes only encrypted connections: %s", addr, my.Message),
+				Hint: "set 'jdbc.properties.sslMode' = 'REQUIRED'",
 			}
 		case mysql.ER_CON_COUNT_ERROR:
 			return &diag.Error{

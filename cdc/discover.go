@@ -32,6 +32,16 @@ func (t *sourceTable) index(name string) int {
 	return -1
 }
 
+// transactional reports whether a session can read the table as of one moment
+// while others write it.
+func (t *sourceTable) transactional() bool {
+	switch strings.ToUpper(t.engine) {
+	case "INNODB", "ROCKSDB", "NDBCLUSTER":
+		return true
+	}
+	return false
+}
+
 // columnNames lists the columns for suggestions.
 func (t *sourceTable) columnNames() []string {
 	out := make([]string, len(t.columns))

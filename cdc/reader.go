@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"leat/cdc/mysqlrow"
@@ -40,6 +41,7 @@ func New(cfg Config) (*Reader, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	cfg.other = new(atomic.Bool)
 	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}}
 	for i, def := range cfg.Tables {
 		r.tables = append(r.tables, &table{def: def, port: i})

@@ -50,8 +50,30 @@ func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumpe
 	if err := n.resumable(ctx, s, pos); err != nil {
 		return nil, nil, err
 	}
+	r.noteServerID(n, s)
 	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s.uuid)
 	return d, s, err
+}
+
+// noteServerID warns of another client of the binlog with the same server id:
+// servers and their tools may take the two for one.
+func (r *Reader) noteServerID(n *conn, s *server) {
+	sql := "SHOW SLAVE HOSTS"
+	if !s.mariadb && versionAtLeast(s.version, 8, 1) {
+		sql = "SHOW REPLICAS"
+	}
+	t, err := n.query(sql)
+	id, host := t.col("Server_Id"), t.col("Host")
+	if err != nil || id < 0 || host < 0 {
+		return // it is only a warning
+	}
+	for _, row := range t.rows {
+		if number(row[id]) == int64(r.cfg.ServerID) {
+			r.log.Warn("another client of the binlog uses the same server-id: give each job a 'server-id' of its own, or leave the option out",
+				"server", n.addr, "server-id", r.cfg.ServerID, "client", row[host])
+			return
+		}
+	}
 }
 
 // dialed takes over a new connection.

@@ -30,7 +30,7 @@ type server struct {
 var serverVars = []string{
 	"version", "version_comment", "server_uuid", "gtid_mode", "log_bin", "binlog_format", "binlog_row_image",
 	"binlog_row_value_options", "binlog_row_metadata", "binlog_expire_logs_seconds", "lower_case_table_names",
-	"server_id", "time_zone", "system_time_zone",
+	"server_id", "time_zone", "system_time_zone", "innodb_native_foreign_keys",
 }
 
 // inspect reads the variables of the server.

@@ -15,17 +15,25 @@ import (
 
 // caseFile is case.yaml.
 type caseFile struct {
-	Title       string            `yaml:"title"`
-	ServerFlags []string          `yaml:"server_flags"`
-	Sync        oneOrMore         `yaml:"sync"`
-	Targets     []string          `yaml:"targets"`
-	Options     map[string]string `yaml:"source_options"`
-	Steps       []string          `yaml:"steps"`
-	Columns     forms             `yaml:"columns"`
-	Compare     comparison        `yaml:"compare"`
+	Title       string   `yaml:"title"`
+	ServerFlags []string `yaml:"server_flags"`
+	// Servers are two servers by name, where a case has two.
+	Servers map[string]struct {
+		Flags []string `yaml:"flags"`
+	} `yaml:"servers"`
+	Sync    oneOrMore         `yaml:"sync"`
+	Targets []string          `yaml:"targets"`
+	Options map[string]string `yaml:"source_options"`
+	Steps   []string          `yaml:"steps"`
+	Columns forms             `yaml:"columns"`
+	Compare comparison        `yaml:"compare"`
+	// Absent are tables that the lake must not have in the end.
+	Absent []string `yaml:"absent"`
 	// AcceptError says that a refusal is as good as the rows, ExpectedError that
 	// the job has to be refused; MustMention are what the message has to match.
-	AcceptError   string   `yaml:"accept_error"`
+	AcceptError string `yaml:"accept_error"`
+	// AcceptWarning are what standard error has to match where rows may differ then.
+	AcceptWarning []string `yaml:"accept_warning"`
 	ExpectedError string   `yaml:"expected_error"`
 	MustMention   []string `yaml:"must_mention"`
 }
@@ -33,13 +41,24 @@ type caseFile struct {
 // oneOrMore is a table or a list of them.
 type oneOrMore []string
 
-// UnmarshalYAML reads both.
+// UnmarshalYAML reads both; a table is db.table, or database and table where its name has a dot.
 func (o *oneOrMore) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		*o = oneOrMore{n.Value}
 		return nil
 	}
-	return n.Decode((*[]string)(o))
+	for _, item := range n.Content {
+		if item.Kind == yaml.ScalarNode {
+			*o = append(*o, item.Value)
+			continue
+		}
+		var t struct{ Database, Table string }
+		if err := item.Decode(&t); err != nil {
+			return err
+		}
+		*o = append(*o, t.Database+"."+t.Table)
+	}
+	return nil
 }
 
 // forms are the forms of the columns that are compared, by table; "" stands for
@@ -80,8 +99,8 @@ func (c *comparison) UnmarshalYAML(n *yaml.Node) error {
 type testCase struct {
 	caseFile
 	dir   string
-	parts map[string][]string // statements by part, "setup" first
-	job   string              // job.sql, "" without
+	parts map[string][]statement // by part, "setup" first
+	job   string                 // job.sql, "" without
 }
 
 func load(t *testing.T, dir string) *testCase {
@@ -123,18 +142,29 @@ func (c *testCase) formsOf(table string) map[string]string {
 	return c.Columns[""]
 }
 
-// partsOf splits source.sql into its parts and those into statements.
-func partsOf(sql string) map[string][]string {
-	parts, name := map[string][]string{}, "setup"
+// statement is one of source.sql; server is "" but in a case of two servers.
+type statement struct{ server, sql string }
+
+// partsOf splits source.sql into its parts and those into statements. A line
+// "-- @on a" says on which server the following ones run.
+func partsOf(sql string) map[string][]statement {
+	parts, name, server := map[string][]statement{}, "setup", ""
 	var b strings.Builder
 	end := func() {
-		parts[name] = append(parts[name], statements(b.String())...)
+		for _, text := range statements(b.String()) {
+			parts[name] = append(parts[name], statement{server, text})
+		}
 		b.Reset()
 	}
 	for line := range strings.Lines(sql) {
 		if mark, found := strings.CutPrefix(line, "-- @"); found {
 			end()
-			name = strings.TrimSpace(mark)
+			mark = strings.TrimSpace(mark)
+			if on, isServer := strings.CutPrefix(mark, "on "); isServer {
+				server = on
+			} else {
+				name = mark
+			}
 			continue
 		}
 		b.WriteString(line)

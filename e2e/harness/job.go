@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,6 +58,9 @@ func (j *Job) SetScript(script string) {
 		j.t.Fatal(err)
 	}
 }
+
+// SetEnv sets variables of later children; they win over those of NewJob.
+func (j *Job) SetEnv(env ...string) { j.env = append(j.env, env...) }
 
 // Warehouse is the folder of the lake; leat makes it.
 func (j *Job) Warehouse() string { return filepath.Join(j.Dir, "lake") }
@@ -151,6 +155,26 @@ func tail(s string) string { return s[max(0, len(s)-6000):] }
 
 // Stderr is the standard error so far.
 func (c *Child) Stderr() string { return c.err.String() }
+
+// Usage gives the CPU time that the child has used, and its memory in bytes.
+func (c *Child) Usage() (cpu time.Duration, memory int64) {
+	c.t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	// The name in parentheses may hold blanks; 14 and 15 are the clock ticks, 24 the pages.
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	at := func(n int) int64 {
+		v, err := strconv.ParseInt(fields[n-3], 10, 64)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		return v
+	}
+	const tick = time.Second / 100
+	return time.Duration(at(14)+at(15)) * tick, at(24) * int64(os.Getpagesize())
+}
 
 // Ended reports whether the child has ended.
 func (c *Child) Ended() bool {

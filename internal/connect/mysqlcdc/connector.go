@@ -133,7 +133,7 @@ func connection(v configs.Values) (cdc.Config, error) {
 	cfg := cdc.Config{
 		Host: hostname.Get(v), Port: int(port.Get(v)), User: username.Get(v), Password: password.Get(v),
 		ServerID: chooseServerID(v), ConnectTimeout: connectTimeout.Get(v), MaxRetries: int(maxRetries.Get(v)), Heartbeat: heartbeat.Get(v),
-		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), TLS: tlsConfig(v), Startup: startup(v),
+		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), TLS: tlsConfig(v), TLSAsNeeded: asNeeded(v), Startup: startup(v),
 	}
 	if chunkSize.IsSet(v) {
 		cfg.ChunkRows = int(chunkSize.Get(v))
@@ -197,6 +197,12 @@ func chooseServerID(v configs.Values) uint32 {
 	return lo + rand.Uint32N(hi-lo+1)
 }
 
+// asNeeded reports whether the server may decide about TLS: where the script
+// does not, or prefers it.
+func asNeeded(v configs.Values) bool {
+	return !sslMode.IsSet(v) && !useSSL.IsSet(v) || sslMode.Get(v) == "PREFERRED"
+}
+
 // tlsConfig gives the TLS settings, nil for a plain connection.
 func tlsConfig(v configs.Values) *tls.Config {
 	switch mode := sslMode.Get(v); mode {
@@ -205,7 +211,7 @@ func tlsConfig(v configs.Values) *tls.Config {
 	case "REQUIRED":
 		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
 	default:
-		if useSSL.Get(v) {
+		if useSSL.Get(v) || mode == "PREFERRED" {
 			return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
 		}
 		return nil
