@@ -43,6 +43,10 @@ func (r *Reader) check(n *conn) error {
 		errs.Add(err)
 	}
 	clear(r.byName)
+	if err := r.resolve(n); err != nil {
+		errs.Add(err)
+		return errs.Err()
+	}
 	for _, t := range r.tables {
 		if err := r.checkTable(n, t); err != nil {
 			var one *diag.Error
@@ -215,7 +219,7 @@ func (r *Reader) checkTable(n *conn, t *table) error {
 			}
 		}
 	}
-	if err := t.adopt(src, r.zone, r.cfg.ZeroDate); err != nil {
+	if err := t.adopt(src, r.cells()); err != nil {
 		return err
 	}
 	r.note(t)
@@ -239,7 +243,10 @@ func (r *Reader) note(t *table) {
 		return
 	}
 	why := "its key does not begin with an integer column"
-	if len(t.src.primary) == 0 {
+	switch {
+	case t.def.ChunkKey != "":
+		why = "'scan.incremental.snapshot.chunk.key-column' names no integer column that is NOT NULL"
+	case len(t.src.primary) == 0:
 		why = "it has no primary key"
 	}
 	r.log.Info("table is read as one chunk, which is held in memory", "table", t.id(), "reason", why, "estimated_rows", t.src.rows)

@@ -45,21 +45,29 @@ type Config struct {
 	// ZoneSet says that the user gave Zone, so that it must agree with the server.
 	ZoneSet  bool
 	ZeroDate mysqlrow.ZeroDate
+	// BitsLittleEndian and SpacedJSON are those of mysqlrow.Options.
+	BitsLittleEndian, SpacedJSON bool
+	// NewTables lets a restored job read tables that its state does not know.
+	NewTables bool
 	// CatchUp ends Run once everything committed when Open ran has been emitted.
 	CatchUp bool
 	Tables  []Table
 	Log     *slog.Logger
 }
 
-// Table is one table to read; the output port is its index in Config.Tables.
+// Table is what one output port reads, one table or all that match a pattern;
+// the port is its index in Config.Tables.
 type Table struct {
 	// Label is the name that the user knows the table by.
 	Label string
 	// Pos and ColumnPos are the places of table and columns in the script, if any.
 	Pos       diag.Pos
 	ColumnPos []diag.Pos
-	Database  string
-	Name      string
+	// Database and Name are names, or with Pattern regular expressions that have
+	// to match whole names: all tables that they match go into the one port.
+	Database string
+	Name     string
+	Pattern  bool
 	// Schema is what is emitted; its columns are found at the source by name.
 	Schema *columnar.Schema
 	// Metadata holds the metadata key of each column of Schema, "" for a column

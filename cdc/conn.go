@@ -48,7 +48,7 @@ func (c *Config) connect(ctx context.Context) (*conn, error) {
 		return nil, err // of what the user asked for
 	}
 	if c.other != nil && !c.other.Swap(!c.other.Load()) && second != nil && c.Log != nil {
-		c.Log.Warn("the account needs TLS, which is used without a check of the server's certificate", "server", n.addr, "to check it", "'jdbc.properties.sslMode' = 'VERIFY_IDENTITY'")
+		c.Log.Warn("the account needs TLS, which is used without a check of the server's certificate", "server", n.addr, "remedy", "'jdbc.properties.sslMode' = 'VERIFY_IDENTITY'")
 	}
 	return n, nil
 }

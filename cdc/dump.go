@@ -56,6 +56,7 @@ type dumper struct {
 	// The transaction at hand.
 	id     gtid
 	millis int64
+	start  uint64     // where it begins
 	open   bool       // a transaction began
 	begun  bool       // evBegin was sent
 	xa     *xaReading // nil outside of the first piece of an XA transaction

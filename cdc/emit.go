@@ -106,7 +106,7 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	for i, b := range batches {
 		if err == nil {
 			s.rows += int64(b.Rows())
-			err = c.table.emit(ctx, s.out, b)
+			err = c.table.emit(ctx, s.out, b, nil)
 			continue
 		}
 		batches[i].Release()

@@ -103,11 +103,9 @@ func (d *dumper) parse(raw []byte) (*replication.BinlogEvent, error) {
 // dispatch takes one event without its checksum, from the log or from inside a
 // compressed transaction.
 func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error {
-	switch h.kind {
-	case replication.TABLE_MAP_EVENT, replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2:
-		if d.xa != nil {
-			return d.keepXA(h, raw, body)
-		}
+	if d.xa != nil && (h.kind == replication.TABLE_MAP_EVENT || h.kind == replication.WRITE_ROWS_EVENTv2 ||
+		h.kind == replication.UPDATE_ROWS_EVENTv2 || h.kind == replication.DELETE_ROWS_EVENTv2) {
+		return d.keepXA(h, raw, body)
 	}
 	switch h.kind {
 	case replication.TABLE_MAP_EVENT:
@@ -134,7 +132,7 @@ func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error
 	case replication.HEARTBEAT_EVENT:
 		return d.beat(ctx, h, body)
 	case replication.GTID_TAGGED_LOG_EVENT:
-		return d.taggedBegin(raw)
+		return d.taggedBegin(h, raw)
 	case replication.XA_PREPARE_LOG_EVENT:
 		return d.xaPrepared(ctx, h, body)
 	case replication.PREVIOUS_GTIDS_EVENT:
@@ -181,11 +179,11 @@ func (d *dumper) begin(h header, body []byte) error {
 		}
 		d.millis = int64(micros&^(1<<55)) / 1000
 	}
-	d.open, d.begun, d.xa = true, false, nil
+	d.open, d.begun, d.xa, d.start = true, false, nil, d.offset-uint64(h.size)
 	return nil
 }
 
-func (d *dumper) taggedBegin(raw []byte) error {
+func (d *dumper) taggedBegin(h header, raw []byte) error {
 	e, err := d.parse(raw)
 	if err != nil {
 		return err
@@ -199,7 +197,7 @@ func (d *dumper) taggedBegin(raw []byte) error {
 	if d.millis == 0 {
 		d.millis = int64(e.Header.Timestamp) * 1000
 	}
-	d.open, d.begun, d.xa = true, false, nil
+	d.open, d.begun, d.xa, d.start = true, false, nil, d.offset-uint64(h.size)
 	return nil
 }
 

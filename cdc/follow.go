@@ -81,7 +81,7 @@ func (r *Reader) switchTo(t *table, src *sourceTable) error {
 		return nil
 	}
 	next := &table{def: t.def, port: t.port}
-	if err := next.adopt(src, r.zone, r.cfg.ZeroDate); err != nil {
+	if err := next.adopt(src, r.cells()); err != nil {
 		return t.changed(err)
 	}
 	if !sameOutput(t, next) {
@@ -164,7 +164,7 @@ func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, caus
 			continue
 		}
 		next := &table{def: t.def, port: t.port}
-		if next.adopt(src, r.zone, r.cfg.ZeroDate) != nil || !sameOutput(t, next) {
+		if next.adopt(src, r.cells()) != nil || !sameOutput(t, next) {
 			continue
 		}
 		if _, err := next.plan.Bind(m); err != nil {

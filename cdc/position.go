@@ -200,3 +200,12 @@ type gtid struct {
 	tag mysql.Tag
 	gno int64
 }
+
+// String gives the text form, as MySQL shows it.
+func (g gtid) String() string {
+	tag := g.tag.String()
+	if tag != "" {
+		tag += ":"
+	}
+	return g.sid.String() + ":" + tag + strconv.FormatInt(g.gno, 10)
+}

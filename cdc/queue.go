@@ -32,7 +32,8 @@ type event struct {
 	// id and millis belong to evBegin, evCommit and evStatement.
 	id     gtid
 	millis int64
-	// file and offset are the end of the event, except for evBegin and evRows.
+	// file and offset are the end of the event; of evBegin, where the transaction
+	// begins; nothing for evRows.
 	file   string
 	offset uint64
 	table  *tableMap

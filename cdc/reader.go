@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -43,9 +44,6 @@ func New(cfg Config) (*Reader, error) {
 	}
 	cfg.other = new(atomic.Bool)
 	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}}
-	for i, def := range cfg.Tables {
-		r.tables = append(r.tables, &table{def: def, port: i})
-	}
 	return r, nil
 }
 
@@ -115,7 +113,7 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 		return err
 	}
 	r.pos.prepared = xaTransactions{}
-	return n.resumable(ctx, r.server, r.pos)
+	return r.concerned(n.resumable(ctx, r.server, r.pos))
 }
 
 // restore takes over a stored state.
@@ -127,8 +125,26 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	if r.pos, err = s.position(); err != nil {
 		return err
 	}
+	if err := r.stillThere(s); err != nil {
+		return err
+	}
+	r.tables = slices.DeleteFunc(r.tables, func(t *table) bool {
+		_, known := s.Tables[r.stateKey(t)]
+		if known || !t.shard || r.cfg.NewTables {
+			return false
+		}
+		r.log.Info("a new table matches the pattern and is not read; 'scan.newly-added-table.enabled' = 'true' reads it", "table", t.id())
+		k := tableKey(t.def.Database, t.def.Name)
+		r.byName[k] = slices.DeleteFunc(r.byName[k], func(x *table) bool { return x == t })
+		return true
+	})
 	for _, t := range r.tables {
 		ts, ok := s.Tables[r.stateKey(t)]
+		if !ok && r.cfg.NewTables {
+			r.log.Info("a new table is read", "table", t.id())
+			t.resetSequencer(rangeSet{all: !r.cfg.needsSelect()})
+			continue
+		}
 		if !ok {
 			return &diag.Error{
 				Domain: diag.Guard, Code: diag.CodeJobState, Table: t.def.Label,
@@ -137,14 +153,14 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 			}
 		}
 		if len(ts.Columns) > 0 {
-			if err := t.restoreVersion(ts, r.zone, r.cfg.ZeroDate); err != nil {
+			if err := t.restoreVersion(ts, r.cells()); err != nil {
 				return err
 			}
 		}
 		t.resetSequencer(ts.Snapshot)
 	}
 	if err := n.resumable(ctx, r.server, r.pos); err != nil {
-		return err
+		return r.concerned(err)
 	}
 	if r.pos.ServerUUID != r.server.uuid {
 		r.log.Info("source is another server of the same history", "before", r.pos.ServerUUID, "now", r.server.uuid)
@@ -155,18 +171,24 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 
 // restoreVersion reads events by the columns that the state knows, where the
 // table has changed since in columns that do not matter.
-func (t *table) restoreVersion(ts tableState, zone *time.Location, zero mysqlrow.ZeroDate) error {
+func (t *table) restoreVersion(ts tableState, cells mysqlrow.Options) error {
 	now := t.src
 	then := &sourceTable{columns: ts.Columns, primary: ts.Primary, indexed: now.indexed, engine: now.engine, rows: now.rows, rowBytes: now.rowBytes}
 	if sameColumns(now.columns, then.columns) {
 		return nil
 	}
-	return t.adopt(then, zone, zero)
+	return t.adopt(then, cells)
 }
 
 // resetSequencer starts sequencing with what was emitted before.
 func (t *table) resetSequencer(done rangeSet) {
+	t.from.tracked = t.def.tracks()
 	t.seq = &sequencer{out: mysqlrow.NewBuilder(t.plan, batchRows), done: done, keyed: t.cut != ""}
+}
+
+// cells says what values become, the same in chunks and in the log.
+func (r *Reader) cells() mysqlrow.Options {
+	return mysqlrow.Options{ServerZone: r.zone, ZeroDate: r.cfg.ZeroDate, BitsLittleEndian: r.cfg.BitsLittleEndian, SpacedJSON: r.cfg.SpacedJSON}
 }
 
 // complete reports whether all chunks of all tables are out.

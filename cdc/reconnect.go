@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
@@ -48,11 +49,28 @@ func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumpe
 		pos.File, pos.Offset = "", 0
 	}
 	if err := n.resumable(ctx, s, pos); err != nil {
-		return nil, nil, err
+		return nil, nil, r.concerned(err)
 	}
 	r.noteServerID(n, s)
 	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s.uuid)
 	return d, s, err
+}
+
+// concerned adds the tables to an error that asks for a new snapshot of them.
+func (r *Reader) concerned(err error) error {
+	var e *diag.Error
+	if errors.As(err, &e) && e.Code == diag.CodeSourcePurged {
+		names := make([]string, 0, len(r.cfg.Tables))
+		for _, t := range r.cfg.Tables {
+			names = append(names, t.Database+"."+t.Name)
+		}
+		const shown = 10
+		if n := len(names) - shown; n > 0 {
+			names = append(names[:shown], fmt.Sprintf("and %d more", n))
+		}
+		e.Notes = append(e.Notes, "tables: "+strings.Join(names, ", "))
+	}
+	return err
 }
 
 // noteServerID warns of another client of the binlog with the same server id:
@@ -70,7 +88,7 @@ func (r *Reader) noteServerID(n *conn, s *server) {
 	for _, row := range t.rows {
 		if number(row[id]) == int64(r.cfg.ServerID) {
 			r.log.Warn("another client of the binlog uses the same server-id: give each job a 'server-id' of its own, or leave the option out",
-				"server", n.addr, "server-id", r.cfg.ServerID, "client", row[host])
+				"server", n.addr, "server_id", r.cfg.ServerID, "client", row[host])
 			return
 		}
 	}
@@ -149,6 +167,6 @@ func fatalLogError(addr, message string) error {
 	return &diag.Error{
 		Domain: diag.Guard, Code: diag.CodeSourcePurged,
 		Msg:  fmt.Sprintf("MySQL at %s cannot send the binlog from where the job stands: %s", addr, message),
-		Hint: "if the log was purged, read the tables anew with --fresh --replace; if another replica uses the same server id, set another 'server-id'",
+		Hint: "if the log was purged, take a new snapshot of the tables with --fresh --replace; if another replica uses the same server id, set another 'server-id'",
 	}
 }

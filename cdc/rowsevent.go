@@ -154,7 +154,7 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 	r.Data = body[at+need:]
 	if !d.begun {
 		d.begun = true
-		if err := d.queue.put(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.offset}); err != nil {
+		if err := d.queue.put(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.start}); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func twoColumns(t interface{ Fatal(...any) }, keyed, chunked bool) (*table, *mys
 	if chunked {
 		tb.def.ChunkKey = "id"
 	}
-	if err := tb.adopt(src, nil, mysqlrow.ZeroDateNull); err != nil {
+	if err := tb.adopt(src, mysqlrow.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	tb.resetSequencer(rangeSet{})

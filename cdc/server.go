@@ -236,7 +236,7 @@ func purgedError(addr, note string) error {
 		Domain: diag.Guard, Code: diag.CodeSourcePurged,
 		Msg:   fmt.Sprintf("MySQL at %s has purged binlog that the job still needs", addr),
 		Notes: []string{note, "rows deleted in the gap would stay in the lake, so the job cannot just go on"},
-		Hint:  "read the tables anew with --fresh --replace; to prevent it raise binlog_expire_logs_seconds above the longest stop",
+		Hint:  "take a new snapshot of the tables with --fresh --replace; to prevent it raise binlog_expire_logs_seconds above the longest stop",
 	}
 }
 

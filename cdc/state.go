@@ -53,7 +53,10 @@ type tableState struct {
 // entry a port.
 func (r *Reader) stateKey(t *table) string {
 	n := 0
-	for _, o := range r.tables[:t.port] {
+	for _, o := range r.tables {
+		if o == t {
+			break
+		}
 		if o.id() == t.id() {
 			n++
 		}

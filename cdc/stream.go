@@ -60,6 +60,10 @@ type runState struct {
 type openTxn struct {
 	active bool
 	id     gtid
+	// millis is when it was committed; file and offset are where it begins.
+	millis int64
+	file   string
+	offset uint64
 	events int
 	rows   int64
 }
@@ -238,7 +242,7 @@ func (r *Reader) begin(e *event) error {
 		s.resuming, s.skip = false, s.open.events
 		return nil
 	}
-	s.open = openTxn{active: true, id: e.id}
+	s.open = openTxn{active: true, id: e.id, millis: e.millis, file: e.file, offset: e.offset}
 	return nil
 }
 
@@ -274,6 +278,7 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		}
 		n := t.seq.out.Len()
 		s.open.rows += int64(n - before)
+		t.from.add(&s.open, n-before)
 		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes
 	}
 	if full {
@@ -299,7 +304,7 @@ func (r *Reader) flush(ctx context.Context) error {
 			s.inTxn = true
 			s.out.InTransaction(s.open.rows)
 		}
-		if err := t.emit(ctx, s.out, b); err != nil {
+		if err := t.emit(ctx, s.out, b, t.from.take()); err != nil {
 			return err
 		}
 	}

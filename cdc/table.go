@@ -2,14 +2,9 @@ package cdc
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/columnar"
@@ -17,27 +12,15 @@ import (
 	"leat/internal/diag"
 )
 
-// Metadata keys of a mysql-cdc table.
-const (
-	MetaTable    = "table_name"
-	MetaDatabase = "database_name"
-	MetaTime     = "op_ts"
-	MetaKind     = "row_kind"
-)
-
-// MetadataKeys lists the metadata keys with their types.
-func MetadataKeys() map[string]columnar.DataType {
-	return map[string]columnar.DataType{
-		MetaTable: columnar.StringType().NotNull(), MetaDatabase: columnar.StringType().NotNull(),
-		MetaKind: columnar.StringType().NotNull(),
-	}
-}
-
 // table reads one table into one port. Only the goroutine of Run uses it once
 // reading began, except for plan, which chunk readers take a copy of.
 type table struct {
 	def  Table
 	port int
+	// shard says that the name comes from a pattern.
+	shard bool
+	// from are the transactions of the rows in the builder of seq.
+	from origins
 	// schema is what is decoded: the emitted columns that the source has, then
 	// key columns nobody asked for, which identify rows while chunks are merged.
 	schema *columnar.Schema
@@ -62,7 +45,7 @@ func (t *table) id() string { return t.def.Database + "." + t.def.Name }
 
 // adopt takes over the columns of the source and compiles the decoding. All that
 // does not fit is reported at once.
-func (t *table) adopt(src *sourceTable, zone *time.Location, zero mysqlrow.ZeroDate) error {
+func (t *table) adopt(src *sourceTable, cells mysqlrow.Options) error {
 	var errs diag.List
 	var targets []mysqlrow.Target
 	schema := &columnar.Schema{}
@@ -88,7 +71,8 @@ func (t *table) adopt(src *sourceTable, zone *time.Location, zero mysqlrow.ZeroD
 	if len(errs) > 0 {
 		return errs
 	}
-	opt := mysqlrow.Options{Table: t.id(), ServerZone: zone, ZeroDate: zero}
+	opt := cells
+	opt.Table = t.id()
 	var key []int
 	for _, name := range src.primary {
 		j := src.index(name)
@@ -145,13 +129,6 @@ func (t *table) chunkColumn(src *sourceTable) (string, error) {
 			return c.Name, nil
 		}
 	}
-	if t.def.ChunkKey != "" {
-		return "", &diag.Error{
-			Domain: diag.User, Code: diag.CodeBadOption, Table: t.def.Label, Pos: t.def.Pos, Option: "scan.incremental.snapshot.chunk.key-column",
-			Msg:  fmt.Sprintf("column '%s' is %s; chunks are cut by an integer column that is NOT NULL", c.Name, strings.ToUpper(c.ColumnType)),
-			Hint: "name another column, or leave the option out",
-		}
-	}
 	return "", nil
 }
 
@@ -174,8 +151,9 @@ func (t *table) at(column int, err error) error {
 }
 
 // emit hands a decoded batch to the output port, without the hidden columns and
-// with the metadata columns.
-func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Batch) error {
+// with the metadata columns. from are the transactions of its rows, nil for rows
+// of a snapshot.
+func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Batch, from []origin) error {
 	if b.Rows() == 0 {
 		b.Release()
 		return nil
@@ -187,7 +165,7 @@ func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Ba
 	cols := make([]arrow.Array, len(t.visible))
 	for i, j := range t.visible {
 		if j < 0 {
-			cols[i] = t.metadata(i, b)
+			cols[i] = t.metadataColumn(i, b, from)
 			continue
 		}
 		b.Cols[j].Retain()
@@ -196,22 +174,4 @@ func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Ba
 	e := columnar.NewBatch(t.def.Schema, b.Kinds, cols, b.Rows())
 	b.Release()
 	return out.Emit(ctx, t.port, e)
-}
-
-// metadata makes the metadata column i for the rows of b.
-func (t *table) metadata(i int, b *columnar.Batch) arrow.Array {
-	sb := array.NewStringBuilder(memory.DefaultAllocator)
-	defer sb.Release()
-	sb.Reserve(b.Rows())
-	text := t.def.Name
-	if t.def.metadata(i) == MetaDatabase {
-		text = t.def.Database
-	}
-	for row := range b.Rows() {
-		if t.def.metadata(i) == MetaKind {
-			text = b.Kind(row).String()
-		}
-		sb.Append(text)
-	}
-	return sb.NewArray()
 }

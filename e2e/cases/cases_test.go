@@ -268,7 +268,7 @@ func (r *run) script() string {
 		columns, names := declare(r.t, r.server, db, table)
 		options := []string{
 			"connector", "mysql-cdc", "hostname", "127.0.0.1", "port", "${MYSQL_PORT}", "username", r.user, "password", r.password,
-			"database-name", db, "table-name", table,
+			"database-name", regexp.QuoteMeta(db), "table-name", regexp.QuoteMeta(table),
 		}
 		for _, k := range slices.Sorted(maps.Keys(r.Options)) {
 			if k != zoneOption { // leat finds the zone of the server by itself

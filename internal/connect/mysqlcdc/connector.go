@@ -121,6 +121,7 @@ func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, erro
 	if err != nil {
 		return nil, err
 	}
+	cfg.NewTables = newTables.Get(spec.Tables[0].Table.Options)
 	cfg.CatchUp, cfg.Log = spec.Env.CatchUp, spec.Env.Log
 	for _, st := range spec.Tables {
 		cfg.Tables = append(cfg.Tables, sourceTable(st))
@@ -150,7 +151,10 @@ func connection(v configs.Values) (cdc.Config, error) {
 		cfg.ZeroDate = mysqlrow.ZeroDateEpoch
 	case "error":
 		cfg.ZeroDate = mysqlrow.ZeroDateError
+	case "string":
+		cfg.ZeroDate = mysqlrow.ZeroDateText
 	}
+	cfg.SpacedJSON, cfg.BitsLittleEndian = !legacyJSON.Get(v), bitOrder.Get(v) == "little-endian"
 	return cfg, nil
 }
 
@@ -159,6 +163,13 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 	out := cdc.Table{
 		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
 		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), ChunkKey: chunkKey.Get(t.Options),
+	}
+	db, oneDB := plainName(out.Database)
+	name, oneName := plainName(out.Name)
+	if oneDB && oneName {
+		out.Database, out.Name = db, name
+	} else {
+		out.Pattern = true
 	}
 	for _, i := range st.Needed {
 		if t.ColumnPos != nil {

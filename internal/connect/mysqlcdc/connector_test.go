@@ -40,8 +40,8 @@ func TestOptionsAreCheckedByClass(t *testing.T) {
 	}{
 		{"port", "3307", "", ""},
 		{"port", "0", "must be from 1 to 65535", ""},
-		{"table-name", "orders_.*", "is a regular expression", ""},
-		{"table-name", "orders$", "is a regular expression", ""},
+		{"table-name", "orders_.*", "", ""},
+		{"table-name", "orders_(", "is not a regular expression", ""},
 		{"server-id", "5400-5408", "", ""},
 		{"server-id", "5408-5400", "not a number or a range", ""},
 		{"server-id", "0", "not a number or a range", ""},
@@ -49,11 +49,11 @@ func TestOptionsAreCheckedByClass(t *testing.T) {
 		{"server-time-zone", "+08:00", "", ""},
 		{"server-time-zone", "GMT+08:00", "", ""},
 		{"use.legacy.json.format", "true", "", ""},
-		{"use.legacy.json.format", "false", "without blanks", ""},
+		{"use.legacy.json.format", "false", "", ""},
 		{"scan.startup.mode", "earlyest-offset", "is not one of", ""},
 		{"scan.startup.mode", "LATEST-OFFSET", "", ""},
 		{"scan.incremental.snapshot.chunk.size", "1", "must be greater than 1", ""},
-		{"scan.newly-added-table.enabled", "true", "leat refuses 'true'", ""},
+		{"scan.newly-added-table.enabled", "true", "", ""},
 		{"scan.newly-added-table.enabled", "false", "", ""},
 		{"scan.read-changelog-as-append-only.enabled", "true", "leat refuses 'true'", ""},
 		{"scan.snapshot.fetch.size", "2048", "", "rows are streamed"},
@@ -94,7 +94,7 @@ func TestCheckTable(t *testing.T) {
 		{"time without a time", func(x *connect.Table) { x.Options = values("scan.startup.mode", "timestamp") }, diag.CodeMissingOption},
 		{"metadata", func(x *connect.Table) { x.Metadata["tab"] = "table_name" }, 0},
 		{"metadata of another type", func(x *connect.Table) { x.Metadata["id"] = "table_name" }, diag.CodeTableShape},
-		{"unknown metadata", func(x *connect.Table) { x.Metadata["tab"] = "op_ts" }, diag.CodeTableShape},
+		{"unknown metadata", func(x *connect.Table) { x.Metadata["tab"] = "op_time" }, diag.CodeTableShape},
 	} {
 		x := define(values())
 		tt.change(x)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 
 	"leat/cdc"
@@ -72,7 +73,6 @@ type discovery struct {
 // checkOptions checks the options of all tables at once.
 func (d *discovery) checkOptions() error {
 	v := maps.Clone(d.spec.Options)
-	// Names of tables come from the server, where any character may be in them.
 	v[database.Key], v[table.Key] = configs.Value{Text: "database"}, configs.Value{Text: "table"}
 	notices, errs := Options.Check(v, configs.CheckOptions{})
 	d.out.Notices = notices
@@ -111,7 +111,8 @@ func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
 	}
 	var errs diag.List
 	def := &connect.Table{Name: t.ID(), Schema: &columnar.Schema{}, PrimaryKey: t.PrimaryKey, Metadata: map[string]string{}, Options: maps.Clone(d.spec.Options)}
-	def.Options[database.Key], def.Options[table.Key] = configs.Value{Text: t.Database}, configs.Value{Text: t.Name}
+	// The server's names mean themselves, whatever signs they hold.
+	def.Options[database.Key], def.Options[table.Key] = configs.Value{Text: regexp.QuoteMeta(t.Database)}, configs.Value{Text: regexp.QuoteMeta(t.Name)}
 	for _, c := range t.Columns {
 		typ, err := mysqlrow.NaturalType(c)
 		if err != nil {

@@ -3,6 +3,7 @@ package mysqlcdc
 import (
 	"errors"
 	"fmt"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
@@ -19,8 +20,8 @@ var (
 	port     = configs.Int(Options, "port", 3306, "Port of the MySQL server.", within(1, 65535))
 	username = configs.String(Options, "username", "", "Account that reads; it needs SELECT, REPLICATION SLAVE and REPLICATION CLIENT.", configs.Require())
 	password = configs.String(Options, "password", "", "Password of the account; write '${NAME}' to take it from the environment.", configs.Require(), configs.Secret())
-	database = configs.String(Options, "database-name", "", "Database of the source table.", configs.Require(), plainName())
-	table    = configs.String(Options, "table-name", "", "Name of the source table.", configs.Require(), plainName())
+	database = configs.String(Options, "database-name", "", "Database of the source table, or a regular expression for the whole names of several.", configs.Require(), namePattern())
+	table    = configs.String(Options, "table-name", "", "Name of the source table, or a regular expression for the whole names of several, which are read as one.", configs.Require(), namePattern())
 	serverID = configs.String(Options, "server-id", "", "Id that the reader has among the replicas of the server, a number or a range such as 5400-5408; random in 5400-6400 by default.",
 		configs.Optional(), configs.Check(parseText, func(s string) error { _, _, err := parseServerID(s); return err }))
 	serverZone = configs.String(Options, "server-time-zone", "", "Zone of the server, whose wall clock TIMESTAMP columns show; found at the server by default.",
@@ -30,7 +31,7 @@ var (
 // How the tables are read before the changes.
 var (
 	chunkSize = configs.Int(Options, "scan.incremental.snapshot.chunk.size", 8096, "Rows of a chunk; leat chooses up to 65536 by the size of the rows if it is not given.", above(1))
-	chunkKey  = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Integer column whose ranges are the chunks; the first column of the primary key by default.", configs.Optional())
+	chunkKey  = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Column whose ranges are the chunks, an integer that is NOT NULL (other columns make one chunk); the first column of the primary key by default.", configs.Optional())
 	readers   = configs.Int(Options, "leat.snapshot.readers", 2, "Sessions that read chunks side by side.", within(1, 64))
 	memory    = configs.Size(Options, "leat.snapshot.memory", 128<<20, "Memory that chunks may hold while they wait for the stream.", configs.Check(configs.ParseSize, func(n int64) error {
 		if n < 1<<20 {
@@ -38,7 +39,9 @@ var (
 		}
 		return nil
 	}))
-	zeroDate = configs.Enum(Options, "leat.zero-date", "null", "What becomes of dates that do not exist, such as 0000-00-00: NULL where allowed, the start of 1970, or an error.", []string{"null", "epoch", "error"})
+	zeroDate   = configs.Enum(Options, "leat.zero-date", "null", "What becomes of dates that do not exist, such as 0000-00-00: NULL where allowed, the start of 1970, an error, or the server's digits in columns declared as STRING.", []string{"null", "epoch", "error", "string"})
+	bitOrder   = configs.Enum(Options, "leat.bit-order", "big-endian", "Order of the bytes of BIT(n) columns: as the server shows them, or as Flink's connector gives them.", []string{"big-endian", "little-endian"})
+	legacyJSON = configs.Bool(Options, "use.legacy.json.format", true, "JSON text has no blanks after ':' and ','; false gives the text that the server prints. Snapshot and binlog give the same text.")
 )
 
 // Where the stream starts.
@@ -47,6 +50,7 @@ var (
 	startFile   = configs.String(Options, "scan.startup.specific-offset.file", "", "Binlog file of specific-offset.", configs.Optional())
 	startPos    = configs.Int(Options, "scan.startup.specific-offset.pos", 0, "Place in that file.", configs.Optional(), above(-1))
 	startGTIDs  = configs.String(Options, "scan.startup.specific-offset.gtid-set", "", "GTID set of specific-offset: the transactions that are not read.", configs.Optional())
+	newTables   = configs.Bool(Options, "scan.newly-added-table.enabled", false, "Let a job that starts again read tables which match since then.")
 	startMillis = configs.Int(Options, "scan.startup.timestamp-millis", 0, "Time of the mode timestamp, in ms since 1970.", configs.Optional(), above(-1))
 )
 
@@ -75,8 +79,6 @@ func init() {
 	configs.Bool(Options, "scan.incremental.snapshot.unbounded-chunk-first.enabled", true, "Read the open-ended chunk first.", configs.NoMeaningHere("chunks hold bounded memory in any order"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.upper-bound", 1000, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.upper-bound"), configs.NoMeaningHere("chunks are cut by the index"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.lower-bound", 0.05, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.lower-bound"), configs.NoMeaningHere("chunks are cut by the index"))
-	configs.Bool(Options, "use.legacy.json.format", true, "JSON text has no blanks after ':' and ','.", only(true, "JSON text is written without blanks, the same on both paths"))
-	configs.Bool(Options, "scan.newly-added-table.enabled", false, "Read tables that match later.", only(false, "leat takes the tables that the script names"))
 	configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert.", only(false, "leat gives changes as changes"))
 	configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Follow gh-ost and pt-online-schema-change.", only(false, "leat does not follow these tools yet"))
 	for _, key := range []string{"scan.startup.specific-offset.skip-events", "scan.startup.specific-offset.skip-rows"} {
@@ -129,17 +131,26 @@ func only(want bool, reason string) configs.Modify {
 	})
 }
 
-// plainName accepts a name that means itself as a regular expression, too.
-func plainName() configs.Modify {
+// namePattern accepts a regular expression; a plain name is one that means itself.
+func namePattern() configs.Modify {
 	return configs.Check(parseText, func(s string) error {
 		if s == "" {
 			return errors.New("must not be empty")
 		}
-		if strings.ContainsAny(s, `\^$*+?()[]{}|.,`) {
-			return fmt.Errorf("'%s' is a regular expression; a table of the script reads one table, so name it", s)
+		if _, err := syntax.Parse(s, syntax.Perl); err != nil {
+			return fmt.Errorf("'%s' is not a regular expression (%w); write \\ before a sign that means itself", s, err)
 		}
 		return nil
 	})
+}
+
+// plainName gives the one name that a pattern matches, if there is only one.
+func plainName(pattern string) (name string, ok bool) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil || re.Op != syntax.OpLiteral || re.Flags&syntax.FoldCase != 0 {
+		return "", false
+	}
+	return string(re.Rune), true
 }
 
 // parseServerID reads n or n-m.
