@@ -1,27 +1,23 @@
 package lakehouse
 
 import (
-	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"log/slog"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
-	"leat/internal/columnar"
-	"leat/internal/diag"
-	"leat/internal/fileio"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
 
 // keyIndex knows, for a table whose key does not determine the partition, where
 // each key is. It is read from the table when a Writer opens and is not stored.
-// Writer.mu guards it.
+// What does not fit its memory goes to a keyStore; the maps hold what is newer
+// then. Writer.mu guards it.
 type keyIndex struct {
 	t     *Table
 	codec *mergetree.KeyCodec
@@ -36,11 +32,20 @@ type keyIndex struct {
 	// left holds the buckets that keys left since the last Prepare. A key that comes
 	// back goes there again: changes of two buckets of one snapshot have no order.
 	left map[leftKey]int32
+	// epoch counts calls of Prepare; leftStored says that the store has keys of left of it.
+	epoch      uint32
+	leftStored bool
 
+	// store is nil while everything is in memory, dir its folder, "" for none.
+	store *keyStore
+	dir   string
+	log   *slog.Logger
+	// budget is what the maps may take in bytes, used what they do.
 	budget, used int64
 	shorts       []uint64
 	arena        []byte
 	offs         []int
+	stored       []byte
 }
 
 // keyPlace is a partition by its position in keyIndex.parts, and a bucket.
@@ -65,20 +70,30 @@ type keyPartition struct {
 const (
 	shortEntryBytes = 32
 	longEntryBytes  = 64
+	leftEntryBytes  = 64
 )
 
-func newKeyIndex(t *Table, budget int64) (*keyIndex, error) {
-	x := &keyIndex{t: t, keys: t.Schema.Indexes(t.Schema.PrimaryKeys), byRow: map[string]int32{}, left: map[leftKey]int32{}, budget: budget}
+// newKeyIndex makes an empty index that takes about budget bytes of memory. dir is
+// a folder that it may make; without one, more keys than that are refused.
+func newKeyIndex(t *Table, budget int64, dir string, log *slog.Logger) (*keyIndex, error) {
+	x := &keyIndex{
+		t: t, keys: t.Schema.Indexes(t.Schema.PrimaryKeys), byRow: map[string]int32{}, left: map[leftKey]int32{}, budget: budget, dir: dir, log: log,
+	}
 	var err error
 	if x.codec, err = mergetree.NewKeyCodec(t.Schema.Types(t.Schema.PrimaryKeys)); err != nil {
 		return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
 	}
+	x.clear()
+	return x, nil
+}
+
+func (x *keyIndex) clear() {
 	if x.codec.Short {
 		x.short = map[uint64]keyPlace{}
 	} else {
 		x.long = map[string]keyPlace{}
 	}
-	return x, nil
+	x.used = 0
 }
 
 // load reads the keys of the latest snapshot; s is nil if there is none.
@@ -115,7 +130,7 @@ func (x *keyIndex) loadSplit(ctx context.Context, plan *Plan, s *Split) (err err
 		}
 		x.bind(b.Cols, b.Rows())
 		for i := range b.Rows() {
-			if err := x.put(i, at); err != nil {
+			if err := x.put(ctx, i, at); err != nil {
 				b.Release()
 				return err
 			}
@@ -144,48 +159,124 @@ func (x *keyIndex) bind(keys []arrow.Array, rows int) {
 
 func (x *keyIndex) key(i int) []byte { return x.arena[x.offs[i]:x.offs[i+1]] }
 
-func (x *keyIndex) get(i int) (at keyPlace, ok bool) {
+// get gives the place of the key of row i.
+func (x *keyIndex) get(i int) (at keyPlace, ok bool, err error) {
 	if x.codec.Short {
 		at, ok = x.short[x.shorts[i]]
 	} else {
 		at, ok = x.long[string(x.key(i))]
 	}
-	return at, ok
+	switch {
+	case ok:
+		return at, at != gone, nil
+	case x.store == nil:
+		return keyPlace{}, false, nil
+	}
+	x.stored = x.appendKey(append(x.stored[:0], storedKey), i)
+	return x.store.get(x.stored)
+}
+
+// appendKey appends the byte form of the key of row i.
+func (x *keyIndex) appendKey(dst []byte, i int) []byte {
+	if x.codec.Short {
+		return binary.BigEndian.AppendUint64(dst, x.shorts[i])
+	}
+	return append(dst, x.key(i)...)
+}
+
+// set notes the place of the key of row i in memory.
+func (x *keyIndex) set(i int, at keyPlace) {
+	if x.codec.Short {
+		n := len(x.short)
+		x.short[x.shorts[i]] = at
+		x.used += shortEntryBytes * int64(len(x.short)-n)
+		return
+	}
+	n := len(x.long)
+	x.long[string(x.key(i))] = at
+	x.used += (longEntryBytes + int64(len(x.key(i)))) * int64(len(x.long)-n)
 }
 
 // put says that the key of row i, which had no place, is at at now.
-func (x *keyIndex) put(i int, at keyPlace) error {
-	if x.codec.Short {
-		x.short[x.shorts[i]] = at
-		x.used += shortEntryBytes
-	} else {
-		x.long[string(x.key(i))] = at
-		x.used += longEntryBytes + int64(len(x.key(i)))
-	}
+func (x *keyIndex) put(ctx context.Context, i int, at keyPlace) error {
+	x.set(i, at)
 	p := x.parts[at.part]
 	for len(p.counts) <= int(at.bucket) {
 		p.counts = append(p.counts, 0)
 	}
 	p.counts[at.bucket]++
-	if x.used > x.budget {
-		return indexTooLarge(x.t, x.used, x.budget)
-	}
-	return nil
+	return x.fit(ctx)
 }
 
 // remove forgets the key of row i, which is at at.
-func (x *keyIndex) remove(i int, at keyPlace) {
-	if x.codec.Short {
+func (x *keyIndex) remove(ctx context.Context, i int, at keyPlace) error {
+	switch {
+	case x.store != nil:
+		x.set(i, gone)
+	case x.codec.Short:
 		delete(x.short, x.shorts[i])
 		x.used -= shortEntryBytes
-	} else {
+	default:
 		delete(x.long, string(x.key(i)))
 		x.used -= longEntryBytes + int64(len(x.key(i)))
 	}
-	x.left[x.leftKey(i, at.part)] = at.bucket
+	k := x.leftKey(i, at.part)
+	if _, ok := x.left[k]; !ok {
+		x.used += leftEntryBytes + int64(len(k.long))
+	}
+	x.left[k] = at.bucket
 	p := x.parts[at.part]
 	p.counts[at.bucket]--
 	p.open = min(p.open, int(at.bucket))
+	return x.fit(ctx)
+}
+
+// fit moves what is in memory to the store where it takes more than it may.
+func (x *keyIndex) fit(ctx context.Context) error {
+	limit := x.budget
+	if x.store != nil {
+		limit = min(x.budget/4, maxNewKeys)
+	}
+	if x.used <= limit {
+		return nil
+	}
+	if x.store == nil {
+		if x.dir == "" {
+			return indexTooLarge(x.t, x.used, x.budget)
+		}
+		var err error
+		if x.store, err = openKeyStore(x.dir, x.budget/4, x.log); err != nil {
+			return err
+		}
+	}
+	entries := make([]storedEntry, 0, len(x.short)+len(x.long)+len(x.left))
+	for k, at := range x.short {
+		entries = append(entries, storedEntry{key: binary.BigEndian.AppendUint64([]byte{storedKey}, k), at: at})
+	}
+	for k, at := range x.long {
+		entries = append(entries, storedEntry{key: append([]byte{storedKey}, k...), at: at})
+	}
+	for k, no := range x.left {
+		entries = append(entries, storedEntry{key: x.storedLeft(nil, k), at: keyPlace{part: k.part, bucket: no}})
+	}
+	x.leftStored = x.leftStored || len(x.left) > 0
+	x.clear()
+	x.left = map[leftKey]int32{}
+	return x.store.ingest(ctx, entries)
+}
+
+// maxNewKeys bounds the memory of what is newer than the store, and with it how
+// long writing waits while it is sorted and written.
+const maxNewKeys = 32 << 20
+
+// storedLeft appends the key of a store for k, which counts in this epoch alone.
+func (x *keyIndex) storedLeft(dst []byte, k leftKey) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, storedLeft), x.epoch)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(k.part))
+	if x.codec.Short {
+		return binary.BigEndian.AppendUint64(dst, k.short)
+	}
+	return append(dst, k.long...)
 }
 
 func (x *keyIndex) leftKey(i int, part int32) leftKey {
@@ -195,11 +286,40 @@ func (x *keyIndex) leftKey(i int, part int32) leftKey {
 	return leftKey{part: part, long: string(x.key(i))}
 }
 
-// prepared ends an epoch.
-func (x *keyIndex) prepared() {
-	if len(x.left) > 0 {
-		x.left = map[leftKey]int32{}
+// leftBucket gives the bucket of a partition that the key of row i left in this epoch.
+func (x *keyIndex) leftBucket(i int, part int32) (no int32, ok bool, err error) {
+	if len(x.left) == 0 && !x.leftStored {
+		return 0, false, nil
 	}
+	k := x.leftKey(i, part)
+	if no, ok = x.left[k]; ok || !x.leftStored {
+		return no, ok, nil
+	}
+	x.stored = x.storedLeft(x.stored[:0], k)
+	at, ok, err := x.store.get(x.stored)
+	return at.bucket, ok, err
+}
+
+// prepared ends an epoch.
+func (x *keyIndex) prepared() error {
+	for k := range x.left {
+		x.used -= leftEntryBytes + int64(len(k.long))
+	}
+	clear(x.left)
+	x.epoch++
+	if !x.leftStored {
+		return nil
+	}
+	x.leftStored = false
+	return x.store.dropLeft()
+}
+
+// close removes what the index has on the disk; nil has nothing.
+func (x *keyIndex) close(ctx context.Context) error {
+	if x == nil || x.store == nil {
+		return nil
+	}
+	return x.store.close(ctx)
 }
 
 // sameKey compares the keys of two rows of the batch.
@@ -225,10 +345,8 @@ func (x *keyIndex) partOf(row spec.BinaryRow) int32 {
 // the one it has just left, the first with room, a new one, or the emptiest
 // where there can be no more.
 func (x *keyIndex) assign(i int, part int32) (keyPlace, error) {
-	if len(x.left) > 0 {
-		if no, ok := x.left[x.leftKey(i, part)]; ok {
-			return keyPlace{part: part, bucket: no}, nil
-		}
+	if no, ok, err := x.leftBucket(i, part); err != nil || ok {
+		return keyPlace{part: part, bucket: no}, err
 	}
 	p, o := x.parts[part], &x.t.Options.Dynamic
 	for p.open < len(p.counts) && p.counts[p.open] >= o.TargetRows {
@@ -248,164 +366,4 @@ func (x *keyIndex) assign(i int, part int32) (keyPlace, error) {
 		}
 	}
 	return keyPlace{part: part, bucket: int32(least)}, nil
-}
-
-// routeKeys routes the rows of a table whose key does not determine the
-// partition: a row with a known key leaves the partition it was in (GlobalIndexAssigner.java).
-func (r *router) routeKeys(w *Writer, b *columnar.Batch) error {
-	x := r.keyIndex
-	keys := make([]arrow.Array, len(x.keys))
-	for i, k := range x.keys {
-		keys[i] = b.Cols[k]
-	}
-	x.bind(keys, b.Rows())
-	for i := 0; i < b.Rows(); i++ {
-		kind := b.Kind(i)
-		var err error
-		switch {
-		case kind == columnar.UpdateBefore && i+1 < b.Rows() && b.Kind(i+1) == columnar.UpdateAfter:
-			err = r.updateKey(w, i)
-			i++
-		case kind == columnar.UpdateBefore && r.noUB:
-		case kind.Retracts():
-			err = r.retractKey(w, i)
-		default:
-			err = r.upsertKey(w, i, kind)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// updateKey routes the pair of rows i (-U) and i+1 (+U).
-func (r *router) updateKey(w *Writer, i int) error {
-	x := r.keyIndex
-	if at, ok := x.get(i); ok && x.sameKey(i, i+1) && sameRow(x.parts[at.part].row, r.partition(i+1).row) {
-		b := r.bucketAt(w, at)
-		switch {
-		case r.noUB:
-		case r.input:
-			r.add(b, i, columnar.UpdateBefore, true)
-		default:
-			b.buf.Skip()
-		}
-		r.add(b, i+1, columnar.UpdateAfter, false)
-		return nil
-	}
-	if err := r.retractKey(w, i); err != nil {
-		return err
-	}
-	return r.upsertKey(w, i+1, columnar.Insert)
-}
-
-// retractKey deletes the key of row i where it is; one that is nowhere needs no delete.
-func (r *router) retractKey(w *Writer, i int) error {
-	at, ok := r.keyIndex.get(i)
-	if !ok {
-		return nil
-	}
-	r.keyIndex.remove(i, at)
-	return r.deleteAt(w, i, at)
-}
-
-// upsertKey puts row i into its partition and out of any other.
-func (r *router) upsertKey(w *Writer, i int, kind columnar.RowKind) error {
-	x := r.keyIndex
-	part := x.partOf(r.partition(i).row)
-	at, ok := x.get(i)
-	if ok && at.part == part {
-		r.add(r.bucketAt(w, at), i, kind, false)
-		return nil
-	}
-	if ok {
-		x.remove(i, at)
-		if err := r.deleteAt(w, i, at); err != nil {
-			return err
-		}
-		kind = columnar.Insert
-	}
-	at, err := x.assign(i, part)
-	if err != nil {
-		return err
-	}
-	if err := x.put(i, at); err != nil {
-		return err
-	}
-	r.add(r.bucketAt(w, at), i, kind, false)
-	return nil
-}
-
-func sameRow(a, b spec.BinaryRow) bool { return bytes.Equal(a.Data, b.Data) }
-
-func (r *router) bucketAt(w *Writer, at keyPlace) *bucket {
-	p := r.last
-	if row := r.keyIndex.parts[at.part].row; p == nil || !sameRow(p.row, row) {
-		p = r.partitionOf(row)
-	}
-	return r.ready(w, p, at.bucket)
-}
-
-// deleteAt writes the delete of row i to another place than the row may name:
-// its partition columns are those of the place.
-func (r *router) deleteAt(w *Writer, i int, at keyPlace) error {
-	row := r.keyIndex.parts[at.part].row
-	if sameRow(r.partition(i).row, row) {
-		r.add(r.bucketAt(w, at), i, columnar.Delete, false)
-		return nil
-	}
-	cols := make([]arrow.Array, len(r.batch.Cols))
-	for c := range cols {
-		cols[c] = array.NewSlice(r.batch.Cols[c], int64(i), int64(i)+1)
-	}
-	for k, c := range r.t.Schema.Indexes(r.t.Schema.PartitionKeys) {
-		f := r.layout.Columns.Fields[c]
-		b := array.NewBuilder(memory.DefaultAllocator, columnar.ArrowType(f.Type))
-		err := row.AppendValue(b, k, f.Type)
-		cols[c].Release()
-		cols[c] = b.NewArray()
-		b.Release()
-		if err != nil {
-			return fmt.Errorf("moving a row out of its partition: %w", err)
-		}
-	}
-	n := uint32(len(w.batches))
-	w.batches = append(w.batches, columnar.NewBatch(r.layout.Columns, nil, cols, 1))
-	r.extra += movedRowBytes * int64(len(cols))
-	b := r.bucketAt(w, at)
-	if r.codec.Short {
-		b.buf.Add(r.short[i], nil, n, 0, columnar.Delete, false)
-	} else {
-		b.buf.Add(0, r.keyBytes(i), n, 0, columnar.Delete, false)
-	}
-	return nil
-}
-
-// movedRowBytes is about what a column of a row takes that stands in a batch of its own.
-const movedRowBytes = 256
-
-// checkAlone refuses to go on when somebody else wrote rows between the snapshot
-// known and the last of own: the index does not know where their keys are.
-func (w *Writer) checkAlone(ctx context.Context, known int64, own []int64) error {
-	for id := known + 1; len(own) > 0 && id < own[len(own)-1]; id++ {
-		if slices.Contains(own, id) {
-			continue
-		}
-		s, err := w.t.snapshots.Read(ctx, id)
-		if errors.Is(err, fileio.ErrNotExist) {
-			continue // expired meanwhile
-		}
-		if err != nil {
-			return fmt.Errorf("looking at the commits of others to table %s: %w", w.t.Path, err)
-		}
-		if s.CommitKind == spec.Append || s.CommitKind == spec.Overwrite {
-			return &diag.Error{
-				Domain: diag.Guard, Code: diag.CodeLakeConflict, Table: w.t.Path,
-				Msg:  fmt.Sprintf("user %s wrote snapshot %d meanwhile: only one job may write a table whose rows move between partitions", s.CommitUser, id),
-				Hint: "stop the other writer, and look for keys that are in two partitions now",
-			}
-		}
-	}
-	return nil
 }

@@ -155,7 +155,10 @@ func (w *Writer) Prepare(_ context.Context, id int64) (*Prepared, error) {
 		p.index = w.router.dynamic.take()
 	}
 	if w.router.keyIndex != nil {
-		w.router.keyIndex.prepared()
+		if err := w.router.keyIndex.prepared(); err != nil {
+			w.fail(err)
+			return nil, err
+		}
 	}
 	w.wg.Go(p.assemble)
 	return p, nil

@@ -2,6 +2,7 @@ package lakehouse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -30,7 +31,8 @@ type WriteConfig struct {
 	Pool   *WorkPool
 	Log    *slog.Logger
 	// IndexBudget is the memory in bytes that the index of the keys of a table
-	// without fixed buckets may take; 0 means DefaultIndexBudget.
+	// without fixed buckets may take; 0 means DefaultIndexBudget. Where rows move
+	// between partitions and Scratch is set, what is more goes there.
 	IndexBudget int64
 	// Scratch is a folder of a local disk for what the writer keeps beside memory:
 	// rows that compactions look up, and the index of keys beyond IndexBudget. The
@@ -148,8 +150,15 @@ func (w *Writer) openIndex(ctx context.Context, s *spec.Snapshot) (err error) {
 	case dynamicBuckets:
 		w.router.dynamic, err = newHashIndexes(ctx, w.t, s, budget)
 	case crossPartition:
-		if w.router.keyIndex, err = newKeyIndex(w.t, budget); err == nil {
-			err = w.router.keyIndex.load(ctx, s)
+		dir := ""
+		if w.cfg.Scratch != "" {
+			dir = filepath.Join(w.cfg.Scratch, "keys-"+uuid.NewString())
+		}
+		if w.router.keyIndex, err = newKeyIndex(w.t, budget, dir, w.log); err != nil {
+			return err
+		}
+		if err = w.router.keyIndex.load(ctx, s); err != nil {
+			err = errors.Join(err, w.router.keyIndex.close(ctx))
 		}
 	default:
 	}
@@ -337,7 +346,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.cancel()
 	w.wg.Wait()
 	w.cfg.Budget.unregister(w)
-	err := w.lookups.close(ctx)
+	err := errors.Join(w.lookups.close(ctx), w.router.keyIndex.close(ctx))
 	for _, c := range loose {
 		for i := range c.work {
 			w.remove(ctx, c.work[i].b, c.work[i].res.Files)
