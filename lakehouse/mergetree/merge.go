@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -147,6 +148,8 @@ type Merge struct {
 	order        *rowOrder
 	ignoreDelete bool
 	fold         *merging
+	// window takes the place of the tree where keys are short and only their youngest rows matter.
+	window *window
 
 	// live are the batches that refs may name; used by index.
 	live  []*Rows
@@ -198,6 +201,9 @@ func NewMerge(columns *columnar.Schema, keys []int, streams []RowReader, o Merge
 		}
 		m.cursors = append(m.cursors, &cursor{r: s, codec: codec})
 	}
+	if len(streams) > 0 && m.cursors[0].codec.Short && m.fold == nil && m.order == nil && !m.ignoreDelete {
+		m.window = &window{}
+	}
 	return m, nil
 }
 
@@ -241,6 +247,9 @@ func (m *Merge) start() error {
 	}
 	n := len(m.cursors)
 	m.tree = make([]int, max(1, n))
+	if m.window != nil {
+		return nil
+	}
 	for i := range m.tree {
 		m.tree[i] = -1
 	}
@@ -331,8 +340,11 @@ func (m *Merge) next(n int) (*chunk, error) {
 			return nil, err
 		}
 	}
-	if m.fold != nil {
+	switch {
+	case m.fold != nil:
 		return m.nextFolded(n)
+	case m.window != nil:
+		return m.nextWindowed(n)
 	}
 	m.trim()
 	m.refs, m.chunk.seq, m.chunk.kinds = m.refs[:0], m.chunk.seq[:0], m.chunk.kinds[:0]
@@ -408,6 +420,11 @@ func (m *Merge) trim() {
 			used[r.batch] = true
 		}
 	}
+	if m.window != nil {
+		for _, r := range m.window.rows {
+			used[r.at>>32] = true
+		}
+	}
 	keep, slots := make([]*Rows, 0, len(m.live)), make([]uint32, len(m.live))
 	for i, r := range m.live {
 		at := slices.IndexFunc(m.cursors, func(c *cursor) bool { return c.rows == r })
@@ -422,6 +439,12 @@ func (m *Merge) trim() {
 		keep = append(keep, r)
 	}
 	m.live = keep
+	if m.window != nil {
+		for i := range m.window.rows {
+			r := &m.window.rows[i]
+			r.at = uint64(slots[r.at>>32])<<32 | r.at&math.MaxUint32
+		}
+	}
 	if m.fold == nil {
 		if m.has {
 			m.last.batch = slots[m.last.batch]
