@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"leat/internal/diag"
+	"leat/internal/fileio"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
 )
@@ -189,9 +190,10 @@ func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
 		}
 		return err
 	})
+	taken := w.overtaken(err, b, unit.Files)
 	w.mu.Lock()
 	ok := b.tree.Finish(change)
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && !taken && !errors.Is(err, context.Canceled) {
 		w.fail(fmt.Errorf("compacting table %s: %w", w.t.Path, err))
 	}
 	w.compacting--
@@ -201,6 +203,44 @@ func (w *Writer) compact(b *bucket, unit mergetree.Unit) {
 	if !ok && change != nil {
 		w.removeChange(context.WithoutCancel(w.ctx), b, change)
 	}
+}
+
+// overtaken reports whether err says that files of a compaction are gone because
+// somebody else compacted them and the snapshots that named them have expired.
+// Such a compaction is lost, as if its commit had been dropped.
+func (w *Writer) overtaken(err error, b *bucket, files ...[]spec.DataFileMeta) bool {
+	if !errors.Is(err, fileio.ErrNotExist) {
+		return false
+	}
+	id := idOf(b.part.row, b.no)
+	live, _, lerr := w.liveFiles(w.ctx, map[bucketID]*bucket{id: b})
+	if lerr != nil {
+		return false
+	}
+	still := map[string]bool{}
+	for i := range live[id] {
+		still[live[id][i].FileName] = true
+	}
+	gone := false
+	for _, list := range files {
+		for i := range list {
+			paths, perr := w.t.paths.FilePaths(b.part.row, b.no, &list[i])
+			if perr != nil {
+				return false
+			}
+			if _, serr := w.t.FS.Stat(w.ctx, paths[0]); !errors.Is(serr, fileio.ErrNotExist) {
+				continue
+			}
+			if still[list[i].FileName] {
+				return false
+			}
+			gone = true
+		}
+	}
+	if gone {
+		w.log.Info("compaction given up: others compacted its files", "table", w.t.Path, "bucket", b.no)
+	}
+	return gone
 }
 
 // removeChange removes the new files of a compaction that no message names.

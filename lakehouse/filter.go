@@ -93,8 +93,10 @@ func openFiltered(name string, wanted []columnar.Field, deleted rowSet, expire *
 	if r.filter, err = mergetree.NewFilter(wanted[:r.wanted]); err != nil {
 		return nil, fmt.Errorf("reading data file %s: %w", name, err)
 	}
-	r.r, err = open(wanted)
-	return r, err
+	if r.r, err = open(wanted); err != nil {
+		return nil, err // not r: a reader without a file cannot be closed
+	}
+	return r, nil
 }
 
 // filterReader leaves rows out of a file.

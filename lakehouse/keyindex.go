@@ -101,7 +101,8 @@ func (x *keyIndex) load(ctx context.Context, s *spec.Snapshot) error {
 	if s == nil {
 		return nil
 	}
-	plan, err := x.t.ScanPlan(ctx, ScanOptions{Columns: x.t.Schema.PrimaryKeys})
+	// A key that no compaction has looked at has its place all the same.
+	plan, err := x.t.ScanPlan(ctx, ScanOptions{Columns: x.t.Schema.PrimaryKeys, Level0: true})
 	if err != nil {
 		return err
 	}

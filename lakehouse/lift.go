@@ -79,7 +79,9 @@ func (w *Writer) lift(p *Prepared) error {
 	for _, k := range todo {
 		g.Go(func() error {
 			return run(w.ctx, w.cfg.Pool.compact, func() (err error) {
-				k.change, k.vectors, err = w.compactBucket(w.ctx, k.b, k.unit, k.others)
+				if k.change, k.vectors, err = w.compactBucket(w.ctx, k.b, k.unit, k.others); w.overtaken(err, k.b, k.unit.Files, k.others) {
+					k.change, err = nil, nil
+				}
 				return err
 			})
 		})

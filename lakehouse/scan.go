@@ -42,6 +42,8 @@ type ScanOptions struct {
 	Today bool
 	// KeepDeletes gives deleted rows too; every batch has kinds then.
 	KeepDeletes bool
+	// Level0 reads level 0 too where readers see only what compactions have looked at.
+	Level0 bool
 }
 
 // Plan is what a scan reads: independent splits of one snapshot.
@@ -159,7 +161,11 @@ func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*
 		}
 		p.keys = append(p.keys, i)
 	}
-	return p, p.bindEngine(schema)
+	err := p.bindEngine(schema)
+	if o.Level0 {
+		p.alone, p.skipLevel0 = false, false
+	}
+	return p, err
 }
 
 // bindEngine compiles the merge of the plan's columns as the options of schema want it.

@@ -207,9 +207,15 @@ func (s *EngineSpec) splitsRetracts() bool {
 		return false
 	}
 	loses := func(c ColumnSpec) bool {
+		if c.Func == "" {
+			c.Func = s.Default
+		}
 		switch c.Func {
-		case "", "sum", "last_value", fnKey:
+		case "", "sum", fnKey:
 			return false
+		case "last_value":
+			// Retractions alone would make a row of null, which is then the last value.
+			return c.IgnoreRetract
 		default:
 			return !c.IgnoreRetract
 		}
