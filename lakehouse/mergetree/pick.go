@@ -27,6 +27,8 @@ func newColumnFold(f columnar.Field, rule ColumnSpec, keep bool) (columnFold, er
 		return newTextFold(f, rule, keep), nil
 	case "collect", "merge_map", "nested_update":
 		return newListFold(f, rule, keep)
+	case "rbm32", "rbm64", "theta_sketch", "hll_sketch":
+		return newSetFold(f, rule, keep)
 	default:
 		return newPickFold(f, rule, keep)
 	}

@@ -38,7 +38,7 @@ public final class Oracle {
     static final class Usage extends RuntimeException {
         Usage(String what) {
             super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire"
-                    + "|bench-read|bench-compact>\n"
+                    + "|bench-read|bench-compact|sketch>\n"
                     + "  --warehouse DIR --table db.t[$system]\n"
                     + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
                     + "  sum:       --columns a,b [--from N] [--to N] [--latest]   count and exact sums of every snapshot\n"
@@ -49,7 +49,8 @@ public final class Oracle {
                     + "  compact:   [--user U] [--id N] [--minor]\n"
                     + "  bench-read: --column DECIMAL   times a read of all columns; bench-compact a compaction, not committed\n"
                     + "  create:    JSON on stdin {\"fields\":[{\"name\",\"type\",\"description\"?}],\"primaryKeys\":[],"
-                    + "\"partitionKeys\":[],\"options\":{},\"comment\"?}");
+                    + "\"partitionKeys\":[],\"options\":{},\"comment\"?}\n"
+                    + "  sketch:    JSON on stdin, see Sketches; no --warehouse, no --table");
         }
     }
 
@@ -116,6 +117,10 @@ public final class Oracle {
     }
 
     void run() throws Exception {
+        if (cmd.equals("sketch")) {
+            for (String l; (l = in.readLine()) != null; ) if (!l.trim().isEmpty()) out.accept(Sketches.answer(Json.M.readTree(l)));
+            return;
+        }
         tmp = Files.createTempDirectory("leat-oracle").toString();
         // A catalog per command: the library caches tables, other writers are at work.
         try (Catalog c = Tables.catalog(need("warehouse"))) {
