@@ -309,7 +309,7 @@ func (c *timestampReader) combineLate(dst []int64) bool {
 // combine turns secs and subs into units of perSecond.
 func (c *timestampReader) combine(dst []int64) error {
 	unit := 1_000_000_000 / c.perSecond
-	limit := int64(1<<63-1)/c.perSecond - 1
+	most, rest := int64(math.MaxInt64)/c.perSecond, int64(math.MaxInt64)%c.perSecond
 	for i, packed := range c.subs[:len(dst)] {
 		// 32 bits with a sign, as in Java: Arrow writes negative ones before 1970.
 		ns := int64(int32(uint64(packed) >> 3))
@@ -327,10 +327,11 @@ func (c *timestampReader) combine(dst []int64) error {
 		if c.zone.location != nil {
 			sec += c.zone.offset(sec)
 		}
-		if sec > limit || sec < -limit {
+		sub := ns / unit
+		if sec > most || sec == most && sub > rest || sec < -most-1 || sec == -most-1 && sub < c.perSecond-rest-1 {
 			return &UnsupportedError{Feature: "a timestamp of " + c.dt.String() + " that far from 1970"}
 		}
-		dst[i] = sec*c.perSecond + ns/unit
+		dst[i] = sec*c.perSecond + sub // right also where the product alone would overflow
 	}
 	return nil
 }
