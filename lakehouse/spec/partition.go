@@ -133,7 +133,8 @@ func escapePath(b *strings.Builder, s string) {
 	}
 }
 
-// JavaFloat is Java's Float.toString (single) or Double.toString of v.
+// JavaFloat is Java's Float.toString (single) or Double.toString of v, as from
+// Java 19 on: older ones print more digits than they need of some values.
 func JavaFloat(v float64, single bool) string {
 	bits := 64
 	if single {
@@ -156,7 +157,8 @@ func JavaFloat(v float64, single bool) string {
 	default:
 		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, bits), "e")
 		if !strings.Contains(mantissa, ".") {
-			mantissa += ".0"
+			// Java shows two digits at least, and those next to the value: 1.4E-45, not 1.0E-45.
+			mantissa, exponent, _ = strings.Cut(strconv.FormatFloat(v, 'e', 1, bits), "e")
 		}
 		sign := ""
 		if exponent[0] == '-' {
