@@ -94,14 +94,14 @@ func (m maker) text(from, to int, bags bool) string {
 	return b.String()
 }
 
-// copier writes what it reads of one table into another, with leat.
-type copier struct {
-	t        testing.TB
-	from, to *lakehouse.Table
-	w        *lakehouse.Writer
-	c        *commit.Committer
-	user     string
-	id       int64
+// writer writes a table with leat.
+type writer struct {
+	t    testing.TB
+	tab  *lakehouse.Table
+	w    *lakehouse.Writer
+	c    *commit.Committer
+	user string
+	id   int64
 }
 
 func open(t testing.TB, lake harness.Lake) *lakehouse.Table {
@@ -114,29 +114,43 @@ func open(t testing.TB, lake harness.Lake) *lakehouse.Table {
 	return tab
 }
 
-func newCopier(t testing.TB, from, to harness.Lake) *copier {
+func newWriter(t testing.TB, lake harness.Lake) *writer {
 	t.Helper()
-	x := &copier{t: t, from: open(t, from), to: open(t, to), user: uuid.NewString()}
+	x := &writer{t: t, tab: open(t, lake), user: uuid.NewString()}
 	attempt := uuid.NewString()
 	var err error
-	if x.w, err = x.to.NewWriter(t.Context(), lakehouse.WriteConfig{Attempt: attempt, User: x.user, Pool: lakehouse.NewWorkPool(2)}); err != nil {
+	if x.w, err = x.tab.NewWriter(t.Context(), lakehouse.WriteConfig{Attempt: attempt, User: x.user, Pool: lakehouse.NewWorkPool(2)}); err != nil {
 		t.Fatal(err)
 	}
-	x.c = commit.New(x.to.FS, x.to.Path, x.to.Schema, commit.Options{Attempt: attempt}, nil)
+	x.c = commit.New(x.tab.FS, x.tab.Path, x.tab.Schema, commit.Options{Attempt: attempt}, nil)
 	return x
 }
 
-// copy takes over the whole state of one table in one commit.
-func (x *copier) copy() {
+// copy takes over the whole state of a table in one commit.
+func (x *writer) copy(from *lakehouse.Table) {
 	x.t.Helper()
-	ctx := x.t.Context()
-	err := x.from.Scan(ctx, lakehouse.ScanOptions{}, func(b *columnar.Batch) error {
+	err := from.Scan(x.t.Context(), lakehouse.ScanOptions{}, func(b *columnar.Batch) error {
 		b.Retain() // the writer takes a reference over
-		return x.w.Write(ctx, b)
+		return x.w.Write(x.t.Context(), b)
 	})
 	if err != nil {
 		x.t.Fatal(err)
 	}
+	x.commit()
+}
+
+// write writes rows and commits them.
+func (x *writer) write(rows []judge.Row) {
+	x.t.Helper()
+	if err := x.w.Write(x.t.Context(), batchOf(x.t, x.tab.Schema.Columns(), rows)); err != nil {
+		x.t.Fatal(err)
+	}
+	x.commit()
+}
+
+func (x *writer) commit() {
+	x.t.Helper()
+	ctx := x.t.Context()
 	x.id++
 	p, err := x.w.Prepare(ctx, x.id)
 	if err != nil {
@@ -155,11 +169,31 @@ func (x *copier) copy() {
 	}
 }
 
-func (x *copier) close() {
+func (x *writer) close() {
 	x.t.Helper()
 	if err := x.w.Close(x.t.Context()); err != nil {
 		x.t.Fatal(err)
 	}
+}
+
+// rows reads the latest snapshot of a table with leat.
+func rows(t testing.TB, tab *lakehouse.Table) []judge.Row {
+	t.Helper()
+	var out []judge.Row
+	err := tab.Scan(t.Context(), lakehouse.ScanOptions{}, func(b *columnar.Batch) error {
+		for i := range b.Rows() {
+			r := judge.Row{}
+			for c, f := range b.Schema.Fields {
+				r[f.Name] = shown(b.Cols[c], i, f.Type)
+			}
+			out = append(out, r)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // TestNestedColumnsOfJavaWrittenAnew copies tables of Java, updates included,
@@ -197,13 +231,13 @@ func TestNestedColumnsOfJavaWrittenAnew(t *testing.T) {
 			java.Create(t, wh, lake.Table, definition(columns, c.key, c.options))
 			m := maker{rnd: rand.New(rand.NewPCG(5, 1))}
 			java.Write(t, wh, source.Table, "u", 1, m.text(0, 200, c.bags))
-			x := newCopier(t, source, lake)
-			x.copy()
+			from, x := open(t, source), newWriter(t, lake)
+			x.copy(from)
 			want := java.Rows(t, wh, source.Table)
 			if c.key != "" {
 				java.Write(t, wh, source.Table, "u", 2, m.text(100, 300, c.bags))
-				x.copy()
-				x.copy()
+				x.copy(from)
+				x.copy(from)
 				want = java.Rows(t, wh, source.Table)
 			}
 			x.close()
