@@ -147,7 +147,7 @@ func clocks(t columnar.DataType, values ...string) []any {
 
 // draw makes a random value of any type: an end of the type, or one between.
 // nulls is the share of nulls.
-func draw(rnd *rand.Rand, t columnar.DataType, nulls float64) any {
+func draw(rnd *rand.Rand, format string, t columnar.DataType, nulls float64) any {
 	if t.Nullable && rnd.Float64() < nulls {
 		return nil
 	}
@@ -156,7 +156,7 @@ func draw(rnd *rand.Rand, t columnar.DataType, nulls float64) any {
 	case columnar.Array:
 		out := []any{}
 		for range entries {
-			out = append(out, draw(rnd, *t.Elem, nulls))
+			out = append(out, draw(rnd, format, *t.Elem, nulls))
 		}
 		return out
 	case columnar.Map, columnar.Multiset:
@@ -164,20 +164,20 @@ func draw(rnd *rand.Rand, t columnar.DataType, nulls float64) any {
 		out := []any{}
 		seen := map[string]bool{}
 		for range entries {
-			k := draw(rnd, key.NotNull(), 0)
+			k := draw(rnd, format, key.NotNull(), 0)
 			if t.Kind == columnar.Multiset {
 				value = columnar.Of(columnar.Int).NotNull()
 			}
 			if id := text(normal(k, key)); !seen[id] {
 				seen[id] = true
-				out = append(out, []any{k, draw(rnd, value, nulls)})
+				out = append(out, []any{k, draw(rnd, format, value, nulls)})
 			}
 		}
 		return out
 	case columnar.Row:
 		out := map[string]any{}
 		for _, f := range t.Fields {
-			out[f.Name] = draw(rnd, f.Type, nulls)
+			out[f.Name] = draw(rnd, format, f.Type, nulls)
 		}
 		return out
 	case columnar.Int, columnar.BigInt:
@@ -196,6 +196,6 @@ func draw(rnd *rand.Rand, t columnar.DataType, nulls float64) any {
 		}
 	default:
 	}
-	all := edges(t)
+	all := edgesIn(format, t, true)
 	return all[rnd.IntN(len(all))]
 }

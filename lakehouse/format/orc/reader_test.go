@@ -414,3 +414,16 @@ func TestOtherCodecsAndVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestTimestampsAtTheEnds reads the least and the greatest that 64 bits of nanoseconds hold.
+func TestTimestampsAtTheEnds(t *testing.T) {
+	t.Parallel()
+	b := array.NewTimestampBuilder(memory.DefaultAllocator, &arrow.TimestampType{Unit: arrow.Nanosecond})
+	for _, v := range []int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64 - 1, math.MaxInt64} {
+		b.Append(arrow.Timestamp(v))
+	}
+	fields := []columnar.Field{{ID: 1, Name: "t", Type: columnar.TimestampOf(9)}}
+	want := []arrow.Array{b.NewArray()}
+	content, _ := writeFile(t, fields, Options{}, want)
+	sameColumns(t, fields, want, readFile(t, content, fields, ReadOptions{}))
+}
