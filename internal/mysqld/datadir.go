@@ -20,7 +20,11 @@ var layoutFlags = []string{"--lower-case-table-names", "--lower_case_table_names
 // takes seconds of waiting for the disk, so it is done once a version, in the
 // cache folder, and copied from there.
 func initialise(ctx context.Context, in *Install, dataDir string, flags []string) error {
-	if _, err := os.Stat(filepath.Join(dataDir, "data", "mysql.ibd")); err == nil {
+	mark, template := "mysql.ibd", "mysql-data-"
+	if in.MariaDB {
+		mark, template = filepath.Join("mysql", "db.frm"), "mariadb-data-"
+	}
+	if _, err := os.Stat(filepath.Join(dataDir, "data", mark)); err == nil {
 		return nil
 	}
 	var layout []string
@@ -34,9 +38,12 @@ func initialise(ctx context.Context, in *Install, dataDir string, flags []string
 	if len(layout) > 0 {
 		return makeDataDir(ctx, in, dataDir, layout)
 	}
-	template, err := cachedir.Ensure(ctx, "mysql-data-"+in.Version, func(dir string) error {
+	made, err := cachedir.Ensure(ctx, template+in.Version, func(dir string) error {
 		if err := makeDataDir(ctx, in, dir, nil); err != nil {
 			return err
+		}
+		if in.MariaDB {
+			return nil
 		}
 		// The server's identity: every copy gets one of its own.
 		return os.Remove(filepath.Join(dir, "data", "auto.cnf"))
@@ -48,7 +55,7 @@ func initialise(ctx context.Context, in *Install, dataDir string, flags []string
 	half := data + ".copying"
 	err = errors.Join(os.RemoveAll(half), os.MkdirAll(half, 0o755))
 	if err == nil {
-		err = os.CopyFS(half, os.DirFS(filepath.Join(template, "data")))
+		err = os.CopyFS(half, os.DirFS(filepath.Join(made, "data")))
 	}
 	if err == nil {
 		err = os.Rename(half, data)
@@ -60,6 +67,9 @@ func initialise(ctx context.Context, in *Install, dataDir string, flags []string
 }
 
 func makeDataDir(ctx context.Context, in *Install, dataDir string, flags []string) error {
+	if in.MariaDB {
+		return bootstrap(ctx, in, dataDir, flags)
+	}
 	if err := os.MkdirAll(dataDir, 0o755); err != nil {
 		return fmt.Errorf("making the data folder: %w", err)
 	}

@@ -9,5 +9,5 @@
 // ever signalled.
 //
 // Start with install.go; server.go runs servers, datadir.go makes their data folders, guard.go
-// ends those left behind, fetch.sh is the fetching script.
+// ends those left behind, fetch.sh is the fetching script; mariadb.go does the same for MariaDB.
 package mysqld

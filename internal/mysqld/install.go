@@ -28,6 +28,9 @@ type Install struct {
 	Version string
 	// Args are the options this program needs to find its own files.
 	Args []string
+	// MariaDB says that it is MariaDB; sql is where its scripts are.
+	MariaDB bool
+	sql     string
 }
 
 // ErrNotFound says that no usable mysqld is on PATH.
@@ -114,12 +117,13 @@ func Fetch(ctx context.Context, dir string, progress func(line string)) (*Instal
 	return in, nil
 }
 
-func runFetch(ctx context.Context, dir string, progress func(string)) error {
+func runFetch(ctx context.Context, dir string, progress func(string), env ...string) error {
 	if _, err := os.Stat(filepath.Join(dir, ".complete")); err == nil {
 		return nil
 	}
 	cmd := exec.CommandContext(ctx, "bash", "-s", "--", dir)
 	cmd.Stdin = bytes.NewReader(fetchScript)
+	cmd.Env = append(os.Environ(), env...)
 	var failure bytes.Buffer
 	cmd.Stderr = &failure
 	out, err := cmd.StdoutPipe()

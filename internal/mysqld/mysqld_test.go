@@ -61,6 +61,25 @@ func TestStartQueryKillRestartStop(t *testing.T) {
 	}
 }
 
+// TestMariaDB starts a MariaDB with a binlog.
+func TestMariaDB(t *testing.T) {
+	t.Parallel()
+	in, err := mysqld.FetchMariaDB(t.Context(), "", func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mysqld.Start(t.Context(), mysqld.Options{Install: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Exec("CREATE DATABASE d", "CREATE TABLE d.t (a UUID PRIMARY KEY)", "INSERT INTO d.t VALUES (UUID())", "SELECT BINLOG_GTID_POS('binlog.000001', 4)"); err != nil {
+		t.Error(err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 // TestServerEndsWithItsStarter kills a process that runs a server: the server

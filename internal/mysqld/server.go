@@ -162,8 +162,11 @@ func baseArgs(in *Install, dataDir string) []string {
 	args := append([]string{"--no-defaults"}, in.Args...)
 	args = append(
 		args, "--datadir="+filepath.Join(dataDir, "data"), "--log-error="+logFile(dataDir),
-		"--secure-file-priv=", "--mysqlx=OFF",
+		"--secure-file-priv=",
 	)
+	if !in.MariaDB {
+		args = append(args, "--mysqlx=OFF")
+	}
 	if os.Getuid() == 0 {
 		args = append(args, "--user=root")
 	}
@@ -202,10 +205,10 @@ func (s *Server) launch(ctx context.Context, in *Install, flags []string) error 
 	args := slices.Concat(baseArgs(in, s.DataDir), []string{
 		"--socket=" + sock, "--pid-file=" + filepath.Join(s.DataDir, "mysqld.pid"),
 		"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.Port),
-		"--server-id=1", "--log-bin=binlog", "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
+		"--server-id=1", "--log-bin=binlog",
 		"--binlog-format=ROW", "--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--binlog-expire-logs-seconds=0",
 		"--local-infile=1", "--max-allowed-packet=256M", "--innodb-buffer-pool-size=256M",
-	}, flags)
+	}, gtidArgs(in), flags)
 	// Not CommandContext: the server lives until Stop, not as long as ctx.
 	s.cmd = exec.Command(in.Program, args...)
 	// A process group of its own: Ctrl-C must reach our caller first, who stops the server in order.
@@ -226,6 +229,14 @@ func (s *Server) launch(ctx context.Context, in *Install, flags []string) error 
 		return errors.Join(err, s.Kill())
 	}
 	return s.waitReady(ctx)
+}
+
+// gtidArgs turns GTIDs on; MariaDB always has them.
+func gtidArgs(in *Install) []string {
+	if in.MariaDB {
+		return nil
+	}
+	return []string{"--gtid-mode=ON", "--enforce-gtid-consistency=ON"}
 }
 
 func (s *Server) waitReady(ctx context.Context) error {
