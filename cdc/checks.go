@@ -22,19 +22,12 @@ func (r *Reader) check(n *conn) error {
 		return err
 	}
 	r.server = s
-	if s.mariadb {
-		return &diag.Error{
-			Domain: diag.External, Code: diag.CodeSourceVersion,
-			Msg:  fmt.Sprintf("the server at %s is MariaDB %s, which leat does not read yet", n.addr, s.version),
-			Hint: "use MySQL 8.0 or later",
-		}
-	}
 	var errs diag.List
-	if !versionAtLeast(s.version, 8, 0) {
+	if old := s.mariadb && !versionAtLeast(s.version, 10, 6); old || !s.mariadb && !versionAtLeast(s.version, 8, 0) {
 		errs = append(errs, &diag.Error{
 			Domain: diag.External, Code: diag.CodeSourceVersion,
-			Msg:  fmt.Sprintf("MySQL at %s has version %s", n.addr, s.version),
-			Hint: "use MySQL 8.0 or later",
+			Msg:  fmt.Sprintf("the server at %s has version %s", n.addr, s.version),
+			Hint: "use MySQL 8.0 or later, or MariaDB 10.6 or later",
 		})
 	}
 	errs = append(errs, binlogErrors(s)...)
@@ -129,7 +122,11 @@ func (n *conn) grantErrors(user string, s *server) error {
 		})
 	}
 	if _, err := n.endOfLog(s); denied(err) {
-		missing("REPLICATION CLIENT")
+		if s.mariadb {
+			missing("BINLOG MONITOR")
+		} else {
+			missing("REPLICATION CLIENT")
+		}
 	} else if err != nil {
 		return err
 	}
@@ -256,7 +253,7 @@ func (r *Reader) note(t *table) {
 // without a trace: cascades are in the binlog only since version 9.6, unless
 // innodb_native_foreign_keys gives them back to the storage engine.
 func (r *Reader) noteCascades(n *conn, t *table) error {
-	if versionAtLeast(r.server.version, 9, 6) && r.server.vars["innodb_native_foreign_keys"] != "ON" {
+	if !r.server.mariadb && versionAtLeast(r.server.version, 9, 6) && r.server.vars["innodb_native_foreign_keys"] != "ON" {
 		return nil
 	}
 	names, err := n.names(fmt.Sprintf(`SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS

@@ -15,6 +15,8 @@ type chunkReader struct {
 	sn   *snapshot
 	conn *conn
 	uuid string
+	// server is the one that the session is on.
+	server *server
 	// locks is a second session for the marks of a server without GTIDs.
 	locks *conn
 	// failures counts the chunks in a row that broke.
@@ -83,8 +85,8 @@ func (r *chunkReader) step(ctx context.Context) (*chunk, error) {
 			return nil, ctx.Err()
 		}
 	}
-	req := markRequest{chunk: c, answer: make(chan *GTIDSet, 1)}
-	var passed *GTIDSet
+	req := markRequest{chunk: c, answer: make(chan passedMark, 1)}
+	var passed passedMark
 	select {
 	case r.sn.marks <- req:
 	case <-ctx.Done():
@@ -113,22 +115,27 @@ func (r *chunkReader) open(ctx context.Context) error {
 			return err
 		}
 	}
-	r.uuid, err = n.value("SELECT @@GLOBAL.server_uuid")
-	return err
+	if r.server, err = n.inspect(); err != nil {
+		return err
+	}
+	r.uuid = r.server.uuid
+	return nil
 }
 
-func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed *GTIDSet) (err error) {
+func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed passedMark) (err error) {
 	mark := r.markExact
 	switch {
+	case c.table.src.transactional() && r.server.mariadb:
+		mark = r.markSnapshot
 	case c.table.src.transactional():
-		if passed != nil {
+		if passed.gtids != nil {
 			mark = r.markGTID
 		}
 	default:
 		mark = r.markLocked
 		defer func() {
 			// A session that broke has lost its locks.
-			if unlock := r.unlock(); err == nil {
+			if unlock := r.conn.exec("UNLOCK TABLES"); err == nil {
 				err = unlock
 			}
 		}()
@@ -181,54 +188,52 @@ func (r *chunkReader) keep(d *delivery, b *mysqlrow.Builder) {
 
 // markGTID takes the marks in the order that makes them safe: low holds all that
 // the stream has passed and the view holds all of low; high is beyond the view.
-func (r *chunkReader) markGTID(ctx context.Context, c *chunk, passed *GTIDSet) (err error) {
-	if c.low, err = r.conn.awaitGTIDs(ctx, passed); err != nil {
+func (r *chunkReader) markGTID(ctx context.Context, c *chunk, passed passedMark) (err error) {
+	if c.low, err = r.conn.awaitGTIDs(ctx, r.server, passed.gtids); err != nil {
 		return err
 	}
 	if err := r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT"); err != nil {
 		return err
 	}
-	c.high, err = r.conn.endOfLog(r.sn.server)
+	c.high, err = r.conn.endOfLog(r.server)
 	c.high.uuid = r.uuid
 	return err
 }
 
 // markExact takes one mark while nobody can commit to the table.
-func (r *chunkReader) markExact(ctx context.Context, c *chunk, passed *GTIDSet) error {
-	err := r.markLocked(ctx, c, passed)
-	if err == nil {
+func (r *chunkReader) markExact(ctx context.Context, c *chunk, _ passedMark) (err error) {
+	if r.locks == nil {
+		if r.locks, err = r.sn.cfg.connect(ctx); err != nil {
+			return err
+		}
+	}
+	if err = r.lock(r.locks, c); err == nil {
 		err = r.conn.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")
 	}
-	if unlock := r.unlock(); err == nil {
+	if unlock := r.locks.exec("UNLOCK TABLES"); err == nil {
 		err = unlock
 	}
 	return err
 }
 
 // markLocked takes one mark while nobody can write the table, and leaves it
-// locked: an engine without transactions has no view that stays as it is.
-func (r *chunkReader) markLocked(ctx context.Context, c *chunk, _ *GTIDSet) (err error) {
-	if r.locks == nil {
-		if r.locks, err = r.sn.cfg.connect(ctx); err != nil {
-			return err
-		}
-		if err := r.locks.exec("SET SESSION lock_wait_timeout = 30"); err != nil {
-			return err
-		}
-	}
-	if err := r.locks.exec("LOCK TABLES " + c.table.sqlName() + " READ"); err != nil {
-		return err
-	}
-	c.high, err = r.locks.endOfLog(r.sn.server)
-	c.high.uuid = r.uuid
-	return err
+// locked: an engine without transactions has no view that stays as it is. The
+// session that reads has the lock; another one would wait behind the writers.
+func (r *chunkReader) markLocked(_ context.Context, c *chunk, _ passedMark) error {
+	return r.lock(r.conn, c)
 }
 
-func (r *chunkReader) unlock() error {
-	if r.locks == nil {
-		return nil
+// lock keeps others from writing the table of c and takes its mark.
+func (r *chunkReader) lock(n *conn, c *chunk) (err error) {
+	if err := n.exec("SET SESSION lock_wait_timeout = 30"); err != nil {
+		return err
 	}
-	return r.locks.exec("UNLOCK TABLES")
+	if err := n.exec("LOCK TABLES " + c.table.sqlName() + " READ"); err != nil {
+		return err
+	}
+	c.high, err = n.endOfLog(r.server)
+	c.high.uuid = r.uuid
+	return err
 }
 
 // mayRetry reports whether the chunk may be read again after err, and counts.

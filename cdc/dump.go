@@ -40,6 +40,7 @@ type dumper struct {
 	conn   *conn
 	queue  *queue
 	uuid   string
+	maria  bool
 	tables map[string][]*table
 	parser *replication.BinlogParser
 	maps   map[uint64]*tableMap
@@ -56,10 +57,14 @@ type dumper struct {
 	// The transaction at hand.
 	id     gtid
 	millis int64
-	start  uint64     // where it begins
-	open   bool       // a transaction began
-	begun  bool       // evBegin was sent
-	xa     *xaReading // nil outside of the first piece of an XA transaction
+	start  uint64 // where it begins
+	// standalone is a transaction of MariaDB that is one statement; xaID names the
+	// XA transaction that it is a piece of.
+	standalone bool
+	xaID       string
+	open       bool       // a transaction began
+	begun      bool       // evBegin was sent
+	xa         *xaReading // nil outside of the first piece of an XA transaction
 	// prepared are the XA transactions whose end is still to come.
 	prepared xaTransactions
 }
@@ -70,17 +75,20 @@ const slabSize = 256 << 10
 
 // startDump opens a binlog connection at pos. With GTIDs the set decides where
 // to start, else file and offset.
-func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*table, pos Position, uuid string) (*dumper, error) {
+func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*table, pos Position, s *server) (*dumper, error) {
 	n, err := c.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d := &dumper{
-		conn: n, queue: q, uuid: uuid, tables: tables, parser: replication.NewBinlogParser(),
+		conn: n, queue: q, uuid: s.uuid, maria: s.mariadb, tables: tables, parser: replication.NewBinlogParser(),
 		maps: map[uint64]*tableMap{}, heartbeat: c.heartbeat(), file: pos.File, offset: pos.Offset,
 		prepared: pos.prepared.clone(),
 	}
 	d.parser.SetVerifyChecksum(true)
+	if s.mariadb {
+		d.parser.SetFlavor(mysql.MariaDBFlavor)
+	}
 	if err := d.request(c, pos); err != nil {
 		n.close()
 		return nil, fmt.Errorf("asking %s for the binlog: %w", n.addr, err)
@@ -99,12 +107,16 @@ func (c *Config) heartbeat() time.Duration {
 
 // request registers as a replica and sends the dump command.
 func (d *dumper) request(c *Config, pos Position) error {
-	for _, sql := range []string{
+	statements := []string{
 		"SET @master_binlog_checksum = @@global.binlog_checksum, @source_binlog_checksum = @@global.binlog_checksum",
 		fmt.Sprintf("SET @master_heartbeat_period = %d, @source_heartbeat_period = %d", d.heartbeat, d.heartbeat),
 		fmt.Sprintf("SET @slave_uuid = '%[1]s', @replica_uuid = '%[1]s'", uuid.NewString()),
 		"SET SESSION net_write_timeout = 3600",
-	} {
+	}
+	if d.maria {
+		statements = append(statements, mariaStart(pos)...)
+	}
+	for _, sql := range statements {
 		if err := d.conn.exec(sql); err != nil {
 			return err
 		}
@@ -131,15 +143,18 @@ func (d *dumper) request(c *Config, pos Position) error {
 		return trimError(err)
 	}
 	d.conn.ResetSequence()
-	if err := d.conn.WritePacket(dumpCommand(c.ServerID, pos)); err != nil {
+	if err := d.conn.WritePacket(dumpCommand(c.ServerID, pos, d.maria)); err != nil {
 		return trimError(err)
 	}
 	return nil
 }
 
 // dumpCommand is COM_BINLOG_DUMP_GTID or COM_BINLOG_DUMP with room for the packet header.
-func dumpCommand(serverID uint32, pos Position) []byte {
+func dumpCommand(serverID uint32, pos Position, maria bool) []byte {
 	b := []byte{0, 0, 0, 0}
+	if maria && pos.GTID != nil {
+		pos = Position{} // the session says where to start
+	}
 	if pos.GTID == nil {
 		b = append(b, mysql.COM_BINLOG_DUMP)
 		b = binary.LittleEndian.AppendUint32(b, uint32(max(pos.Offset, 4)))

@@ -28,9 +28,9 @@ func (r *Reader) chunks(ctx context.Context) error {
 	for _, m := range s.marks {
 		m.chunk.plan = m.chunk.table.plan
 		m.chunk.table.seq.begin(m.chunk)
-		var passed *GTIDSet
+		passed := passedMark{at: mark{uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset}}
 		if r.pos.GTID != nil {
-			passed = r.pos.GTID.Clone()
+			passed.gtids = r.pos.GTID.Clone()
 		}
 		m.answer <- passed
 	}

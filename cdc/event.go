@@ -54,8 +54,12 @@ func (d *dumper) event(ctx context.Context, raw []byte) error {
 		binary.LittleEndian.PutUint32(raw[9:], uint32(len(raw)))
 	}
 	const artificial = 0x20
-	if h.end != 0 && h.flags&artificial == 0 && h.kind != replication.HEARTBEAT_EVENT {
-		d.advance(h.end)
+	if h.flags&artificial == 0 && h.kind != replication.HEARTBEAT_EVENT {
+		if h.end != 0 {
+			d.advance(h.end)
+		} else if d.maria { // since 11.4 only the last event of a transaction tells
+			d.offset += uint64(h.size)
+		}
 	}
 	return d.dispatch(ctx, h, raw, body)
 }
@@ -103,17 +107,30 @@ func (d *dumper) parse(raw []byte) (*replication.BinlogEvent, error) {
 // dispatch takes one event without its checksum, from the log or from inside a
 // compressed transaction.
 func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error {
-	if d.xa != nil && (h.kind == replication.TABLE_MAP_EVENT || h.kind == replication.WRITE_ROWS_EVENTv2 ||
-		h.kind == replication.UPDATE_ROWS_EVENTv2 || h.kind == replication.DELETE_ROWS_EVENTv2) {
+	if d.xa != nil && (h.kind == replication.TABLE_MAP_EVENT || rowsKind(h.kind)) {
 		return d.keepXA(h, raw, body)
 	}
 	switch h.kind {
 	case replication.TABLE_MAP_EVENT:
 		return d.tableMap(raw, body)
-	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2:
+	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2,
+		replication.MARIADB_WRITE_ROWS_COMPRESSED_EVENT_V1, replication.MARIADB_UPDATE_ROWS_COMPRESSED_EVENT_V1, replication.MARIADB_DELETE_ROWS_COMPRESSED_EVENT_V1:
 		return d.rows(ctx, h.kind, body)
-	case replication.PARTIAL_UPDATE_ROWS_EVENT, replication.WRITE_ROWS_EVENTv1, replication.UPDATE_ROWS_EVENTv1, replication.DELETE_ROWS_EVENTv1:
+	case replication.WRITE_ROWS_EVENTv1, replication.UPDATE_ROWS_EVENTv1, replication.DELETE_ROWS_EVENTv1:
+		if d.maria {
+			return d.rows(ctx, h.kind, body)
+		}
 		return d.foreignRows(h.kind, body)
+	case replication.PARTIAL_UPDATE_ROWS_EVENT:
+		return d.foreignRows(h.kind, body)
+	case replication.MARIADB_GTID_EVENT:
+		return d.mariaBegin(h, raw, body)
+	case replication.MARIADB_QUERY_COMPRESSED_EVENT:
+		plain, err := unpackQuery(body)
+		if err != nil {
+			return err
+		}
+		return d.query(ctx, h, plain)
 	case replication.GTID_EVENT, replication.ANONYMOUS_GTID_EVENT:
 		return d.begin(h, body)
 	case replication.XID_EVENT:
@@ -250,6 +267,9 @@ func (d *dumper) query(ctx context.Context, h header, body []byte) error {
 		// Within a transaction; the edge is its end.
 		return d.queue.put(ctx, e)
 	default:
+		if d.maria && d.open && !d.standalone {
+			return d.queue.put(ctx, e) // CREATE TABLE … SELECT: rows and commit follow
+		}
 		d.open, d.begun = false, false
 		if err := d.queue.put(ctx, e); err != nil {
 			return err

@@ -122,7 +122,7 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	if err != nil {
 		return err
 	}
-	if r.pos, err = s.position(); err != nil {
+	if r.pos, err = s.position(r.server.mariadb); err != nil {
 		return err
 	}
 	if err := r.stillThere(s); err != nil {

@@ -52,7 +52,7 @@ func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumpe
 		return nil, nil, r.concerned(err)
 	}
 	r.noteServerID(n, s)
-	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s.uuid)
+	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s)
 	return d, s, err
 }
 

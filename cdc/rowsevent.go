@@ -111,7 +111,8 @@ func tableID(body []byte) uint64 {
 // tableKey is the map key of a table.
 func tableKey(schema, name string) string { return schema + "\x00" + name }
 
-// rows takes a rows event of version 2, the only one since MySQL 5.6.
+// rows takes a rows event: of version 2, the only one since MySQL 5.6, or of
+// MariaDB's version 1, which lacks the extra data and may be compressed.
 func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []byte) error {
 	if len(body) < 10 {
 		return errors.New("reading the binlog: short rows event")
@@ -124,18 +125,21 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 		return nil
 	}
 	r := mysqlrow.Rows{TableID: tableID(body)}
-	extra := int(binary.LittleEndian.Uint16(body[8:]))
-	at := 8 + extra
-	if extra < 2 || len(body) <= at {
-		return errors.New("reading the binlog: short rows event")
+	at := 8
+	if !d.maria || kind == replication.WRITE_ROWS_EVENTv2 || kind == replication.UPDATE_ROWS_EVENTv2 || kind == replication.DELETE_ROWS_EVENTv2 {
+		extra := int(binary.LittleEndian.Uint16(body[8:]))
+		at += extra
+		if extra < 2 || len(body) <= at {
+			return errors.New("reading the binlog: short rows event")
+		}
 	}
 	columns, _, n := mysql.LengthEncodedInt(body[at:])
 	at += n
 	bits := (int(columns) + 7) / 8
 	switch kind {
-	case replication.UPDATE_ROWS_EVENTv2:
+	case replication.UPDATE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv1, replication.MARIADB_UPDATE_ROWS_COMPRESSED_EVENT_V1:
 		r.Op = mysqlrow.OpUpdate
-	case replication.DELETE_ROWS_EVENTv2:
+	case replication.DELETE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv1, replication.MARIADB_DELETE_ROWS_COMPRESSED_EVENT_V1:
 		r.Op = mysqlrow.OpDelete
 	default:
 		r.Op = mysqlrow.OpInsert
@@ -152,6 +156,12 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 		r.PresentAfter = body[at+bits : at+2*bits]
 	}
 	r.Data = body[at+need:]
+	if packedRows(kind) {
+		var err error
+		if r.Data, err = unpackMaria(r.Data); err != nil {
+			return fmt.Errorf("reading the binlog at %s:%d: %w", d.file, d.offset, err)
+		}
+	}
 	if !d.begun {
 		d.begun = true
 		if err := d.queue.put(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.start}); err != nil {

@@ -13,7 +13,7 @@ import (
 func (n *conn) earliest(s *server) (Position, error) {
 	p := Position{ServerUUID: s.uuid}
 	if s.gtids {
-		set, err := n.gtidSet("gtid_purged")
+		set, err := n.purgedSet(s)
 		p.GTID = set
 		return p, err
 	}
@@ -34,10 +34,10 @@ func (n *conn) earliest(s *server) (Position, error) {
 func (r *Reader) givenPosition(ctx context.Context, n *conn) (Position, error) {
 	st := r.cfg.Startup
 	if st.GTIDs != "" {
-		set, err := ParseGTIDSet(st.GTIDs)
+		set, err := parseGTIDs(st.GTIDs, r.server.mariadb)
 		switch {
 		case err != nil:
-			return Position{}, badStart("gtid-set", "it is not a GTID set", "write it as MySQL shows gtid_executed")
+			return Position{}, badStart("gtid-set", "it is not a GTID set", "write it as the server shows gtid_executed, or MariaDB gtid_binlog_pos")
 		case !r.server.gtids:
 			return Position{}, badStart("gtid-set", "MySQL at "+n.addr+" has no GTIDs (gtid_mode="+r.server.vars["gtid_mode"]+")", "give 'scan.startup.specific-offset.file' and '.pos'")
 		}
@@ -69,6 +69,9 @@ func badStart(key, msg, hint string) error {
 
 // positionAt is the place before the first transaction committed at millis or later.
 func (r *Reader) positionAt(ctx context.Context, n *conn, millis int64) (Position, error) {
+	if r.server.mariadb {
+		millis -= millis % 1000 // its log tells seconds
+	}
 	files, err := n.logFiles()
 	if err != nil {
 		return Position{}, err
@@ -104,7 +107,7 @@ func (r *Reader) created(ctx context.Context, file string) (int64, error) {
 func (r *Reader) each(ctx context.Context, file string, fn func(*event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	q := newQueue(1 << 20)
-	d, err := r.cfg.startDump(ctx, q, nil, Position{File: file, Offset: 4}, r.server.uuid)
+	d, err := r.cfg.startDump(ctx, q, nil, Position{File: file, Offset: 4}, r.server)
 	if err != nil {
 		cancel()
 		return err
@@ -141,7 +144,7 @@ func (r *Reader) each(ctx context.Context, file string, fn func(*event) bool) er
 func (r *Reader) scan(ctx context.Context, n *conn, file string, stop func(*event) bool, end mark) (Position, error) {
 	p := Position{ServerUUID: r.server.uuid, File: file, Offset: 4}
 	if r.server.gtids {
-		set, err := n.previousGTIDs(file)
+		set, err := n.previousGTIDs(r.server, file)
 		if err != nil {
 			return p, err
 		}
@@ -167,7 +170,11 @@ func (r *Reader) scan(ctx context.Context, n *conn, file string, stop func(*even
 }
 
 // previousGTIDs is the set of transactions before a binlog file.
-func (n *conn) previousGTIDs(file string) (*GTIDSet, error) {
+func (n *conn) previousGTIDs(s *server, file string) (*GTIDSet, error) {
+	if s.mariadb {
+		p, err := n.mariaPosition(s, mark{file: file, offset: 4})
+		return p.GTID, err
+	}
 	t, err := n.query("SHOW BINLOG EVENTS IN '" + file + "' LIMIT 5")
 	if err != nil {
 		return nil, err

@@ -31,6 +31,7 @@ var serverVars = []string{
 	"version", "version_comment", "server_uuid", "gtid_mode", "log_bin", "binlog_format", "binlog_row_image",
 	"binlog_row_value_options", "binlog_row_metadata", "binlog_expire_logs_seconds", "lower_case_table_names",
 	"server_id", "time_zone", "system_time_zone", "innodb_native_foreign_keys",
+	"server_uid", "hostname", "port", "expire_logs_days",
 }
 
 // inspect reads the variables of the server.
@@ -45,9 +46,12 @@ func (n *conn) inspect() (*server, error) {
 	}
 	s.version, s.uuid = s.vars["version"], s.vars["server_uuid"]
 	s.mariadb = strings.Contains(strings.ToLower(s.version+s.vars["version_comment"]), "mariadb")
-	s.gtids = s.vars["gtid_mode"] == "ON"
+	s.gtids = s.mariadb || s.vars["gtid_mode"] == "ON"
+	if s.mariadb {
+		s.uuid = s.identify()
+	}
 	s.logStatus = "SHOW MASTER STATUS"
-	if versionAtLeast(s.version, 8, 2) {
+	if !s.mariadb && versionAtLeast(s.version, 8, 2) {
 		s.logStatus = "SHOW BINARY LOG STATUS"
 	}
 	secs, err := n.value("SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), NOW())")
@@ -92,13 +96,29 @@ func (n *conn) endOfLog(s *server) (mark, error) {
 	return mark{uuid: s.uuid, file: t.rows[0][file], offset: uint64(number(t.rows[0][pos]))}, nil
 }
 
-// gtidSet reads a global GTID variable.
-func (n *conn) gtidSet(variable string) (*GTIDSet, error) {
+// executedSet is the transactions that the server's log holds or held.
+func (n *conn) executedSet(s *server) (*GTIDSet, error) {
+	variable := "gtid_executed"
+	if s.mariadb {
+		variable = "gtid_binlog_pos"
+	}
 	text, err := n.value("SELECT @@GLOBAL." + variable)
 	if err != nil {
 		return nil, err
 	}
-	return ParseGTIDSet(text)
+	return parseGTIDs(text, s.mariadb)
+}
+
+// purgedSet is the transactions that the server's log does not hold any more.
+func (n *conn) purgedSet(s *server) (*GTIDSet, error) {
+	if s.mariadb {
+		return n.mariaPurged(s)
+	}
+	text, err := n.value("SELECT @@GLOBAL.gtid_purged")
+	if err != nil {
+		return nil, err
+	}
+	return parseGTIDs(text, false)
 }
 
 // logFile is a row of SHOW BINARY LOGS.
@@ -124,8 +144,8 @@ func (n *conn) logFiles() ([]logFile, error) {
 // now is the position at the end of the log.
 func (n *conn) now(s *server) (Position, error) {
 	p := Position{ServerUUID: s.uuid}
-	if s.gtids {
-		set, err := n.gtidSet("gtid_executed")
+	if s.gtids && !s.mariadb {
+		set, err := n.executedSet(s)
 		if err != nil {
 			return p, err
 		}
@@ -136,6 +156,11 @@ func (n *conn) now(s *server) (Position, error) {
 		return p, err
 	}
 	p.File, p.Offset = end.file, end.offset
+	if s.mariadb {
+		if p, err = n.mariaPosition(s, end); err != nil {
+			return p, err
+		}
+	}
 	ms, err := n.value("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)")
 	if err != nil {
 		return p, err
@@ -169,7 +194,7 @@ func (n *conn) resumable(ctx context.Context, s *server, pos Position) error {
 			Hint:  "connect to the server or replica that has them; a server restored from a backup is another history: read it with --fresh --replace",
 		}
 	}
-	purged, err := n.gtidSet("gtid_purged")
+	purged, err := n.purgedSet(s)
 	if err != nil {
 		return err
 	}
@@ -199,7 +224,7 @@ func (n *conn) patience(s *server) time.Duration {
 // apply what it received.
 func (n *conn) executed(ctx context.Context, s *server, pos Position) (*GTIDSet, error) {
 	for deadline := time.Now().Add(n.patience(s)); ; {
-		set, err := n.gtidSet("gtid_executed")
+		set, err := n.executedSet(s)
 		if err != nil || set.Contains(pos.GTID) || s.uuid == pos.ServerUUID || time.Now().After(deadline) {
 			return set, err
 		}
@@ -242,10 +267,10 @@ func purgedError(addr, note string) error {
 
 // awaitGTIDs polls gtid_executed until it holds want, and gives it. A commit
 // reaches the log, and so the stream, a moment before that variable.
-func (n *conn) awaitGTIDs(ctx context.Context, want *GTIDSet) (*GTIDSet, error) {
+func (n *conn) awaitGTIDs(ctx context.Context, s *server, want *GTIDSet) (*GTIDSet, error) {
 	deadline := time.Now().Add(time.Minute)
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
-		set, err := n.gtidSet("gtid_executed")
+		set, err := n.executedSet(s)
 		if err != nil {
 			return nil, err
 		}

@@ -54,11 +54,17 @@ type chunkPlan struct {
 	over bool
 }
 
+// passedMark is what the stream has passed: a view that a chunk reads has to hold it.
+type passedMark struct {
+	gtids *GTIDSet // nil without GTIDs
+	at    mark
+}
+
 // markRequest asks Run to mark the range of a chunk. The answer holds the
 // transactions that the stream has passed, nil without GTIDs.
 type markRequest struct {
 	chunk  *chunk
-	answer chan *GTIDSet
+	answer chan passedMark
 }
 
 // delivery hands rows of a chunk to Run; end says that they are the last ones,

@@ -125,13 +125,13 @@ func readState(data json.RawMessage) (*state, error) {
 }
 
 // position gives the edge of the state.
-func (s *state) position() (Position, error) {
+func (s *state) position(maria bool) (Position, error) {
 	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, TimeMillis: s.Millis}
 	var err error
 	if p.prepared, err = unpackXA(s.XA); err != nil || s.GTID == nil {
 		return p, err
 	}
-	set, err := ParseGTIDSet(*s.GTID)
+	set, err := parseGTIDs(*s.GTID, maria)
 	p.GTID = set
 	return p, err
 }

@@ -96,6 +96,9 @@ func (d *dumper) xaPrepared(ctx context.Context, h header, body []byte) error {
 func (d *dumper) xaStatement(ctx context.Context, h header, e event) error {
 	verb, id, _ := strings.Cut(strings.TrimSpace(strings.TrimSpace(e.text)[len("XA"):]), " ")
 	id = strings.TrimSpace(id)
+	if d.maria {
+		id = d.xaID // the GTID event names it
+	}
 	switch strings.ToUpper(verb) {
 	case "START", "BEGIN":
 		d.open, d.xa = true, &xaReading{id: id}

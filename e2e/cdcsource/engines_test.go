@@ -21,6 +21,10 @@ func TestTableWithoutTransactions(t *testing.T) {
 		cfg := config(s, db)
 		var stop atomic.Bool
 		var wg sync.WaitGroup
+		t.Cleanup(func() {
+			stop.Store(true)
+			wg.Wait()
+		})
 		for session := range 4 {
 			wg.Go(func() { writeMyISAM(t, s, db, session, &stop) })
 		}

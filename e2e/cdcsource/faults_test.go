@@ -38,6 +38,19 @@ func killSessions(t *testing.T, s *mysqld.Server, condition string) int {
 	return n
 }
 
+// compress turns the compression of the binlog on or off until the test ends.
+func compress(t *testing.T, s *mysqld.Server, to string) {
+	t.Helper()
+	variable := "binlog_transaction_compression"
+	if s == mariaServer {
+		variable = "log_bin_compress"
+	}
+	if err := s.Exec("SET GLOBAL " + variable + " = " + to); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Exec("SET GLOBAL " + variable + " = OFF") })
+}
+
 const dumpThreads = "COMMAND LIKE 'Binlog Dump%'"
 
 func TestBrokenConnectionsUnderLoad(t *testing.T) {
@@ -97,10 +110,7 @@ func TestConnectionBreaksWithinATransaction(t *testing.T) {
 func TestNewFilesAndCompressedTransactions(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *mysqld.Server) {
 		db := accounts(t, s, accountsDDL)
-		if err := s.Exec("SET GLOBAL binlog_transaction_compression = ON"); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = s.Exec("SET GLOBAL binlog_transaction_compression = OFF") })
+		compress(t, s, "ON")
 		w := startWorkload(t, s, db, 4)
 		cfg := config(s, db)
 		sum := sumOf(t, s, db)

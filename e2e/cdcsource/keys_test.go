@@ -90,7 +90,11 @@ func TestKeysOfAllForms(t *testing.T) {
 		cfg := config(s, db)
 		for _, sh := range shapes {
 			numbers := "(SELECT id DIV 10 AS n FROM " + db + ".accounts) x"
-			sql := []string{"CREATE TABLE " + db + "." + sh.name + " " + sh.ddl}
+			ddl := sh.ddl
+			if s == mariaServer { // which has no indexes over expressions
+				ddl = strings.Replace(ddl, ", INDEX ((a + 5))", "", 1)
+			}
+			sql := []string{"CREATE TABLE " + db + "." + sh.name + " " + ddl}
 			for _, q := range sh.fill {
 				sql = append(sql, strings.NewReplacer("NUMBERS", numbers, " T ", " "+db+"."+sh.name+" ", "%%", "%").Replace(q))
 			}

@@ -21,7 +21,11 @@ func endOfLog(t *testing.T, s *mysqld.Server) (file string, offset uint64, gtids
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	r, err := c.Execute("SHOW BINARY LOG STATUS")
+	show := "SHOW BINARY LOG STATUS"
+	if s == mariaServer {
+		show = "SHOW MASTER STATUS"
+	}
+	r, err := c.Execute(show)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +40,14 @@ func endOfLog(t *testing.T, s *mysqld.Server) (file string, offset uint64, gtids
 	if err != nil {
 		t.Fatal(err)
 	}
-	return text(0), offset, strings.ReplaceAll(text(4), "\n", "")
+	if s != mariaServer {
+		return text(0), offset, strings.ReplaceAll(text(4), "\n", "")
+	}
+	file = text(0)
+	if r, err = c.Execute(fmt.Sprintf("SELECT BINLOG_GTID_POS('%s', %d)", file, offset)); err != nil {
+		t.Fatal(err)
+	}
+	return file, offset, text(0)
 }
 
 // TestStartupModes makes three changes and starts between the first and the second.

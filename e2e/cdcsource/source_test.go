@@ -20,22 +20,30 @@ import (
 	"leat/internal/mysqld"
 )
 
-var gtidServer, plainServer *mysqld.Server
+var gtidServer, plainServer, mariaServer *mysqld.Server
 
 func TestMain(m *testing.M) {
 	ctx := context.Background()
-	var err error
-	if gtidServer, err = mysqld.Start(ctx, mysqld.Options{}); err != nil {
+	start := func(opt mysqld.Options) *mysqld.Server {
+		s, err := mysqld.Start(ctx, opt)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return s
+	}
+	gtidServer = start(mysqld.Options{})
+	plainServer = start(mysqld.Options{Flags: []string{"--gtid-mode=OFF", "--enforce-gtid-consistency=OFF", "--binlog-row-metadata=MINIMAL"}})
+	maria, err := mysqld.FetchMariaDB(ctx, "", nil)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if plainServer, err = mysqld.Start(ctx, mysqld.Options{Flags: []string{"--gtid-mode=OFF", "--enforce-gtid-consistency=OFF", "--binlog-row-metadata=MINIMAL"}}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	mariaServer = start(mysqld.Options{Install: maria})
 	code := m.Run()
 	_ = gtidServer.Stop()
 	_ = plainServer.Stop()
+	_ = mariaServer.Stop()
 	os.Exit(code)
 }
 
@@ -362,11 +370,12 @@ func catchUp(t *testing.T, cfg cdc.Config, state []byte, tables copies, prepare 
 	return x.col
 }
 
-// eachServer runs a test on a server with GTIDs and on one without.
+// eachServer runs a test on a server with GTIDs, on one without, and on MariaDB.
 func eachServer(t *testing.T, fn func(t *testing.T, s *mysqld.Server)) {
 	t.Helper()
 	t.Run("gtid", func(t *testing.T) { fn(t, gtidServer) })
 	t.Run("plain", func(t *testing.T) { fn(t, plainServer) })
+	t.Run("mariadb", func(t *testing.T) { fn(t, mariaServer) })
 }
 
 func TestSnapshotUnderLoadThenCatchUp(t *testing.T) {

@@ -28,10 +28,7 @@ func TestXATransactions(t *testing.T) {
 	eachServer(t, func(t *testing.T, s *mysqld.Server) {
 		for _, compressed := range []string{"OFF", "ON"} {
 			t.Run("compression "+compressed, func(t *testing.T) {
-				if err := s.Exec("SET GLOBAL binlog_transaction_compression = " + compressed); err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = s.Exec("SET GLOBAL binlog_transaction_compression = OFF") })
+				compress(t, s, compressed)
 				xaRound(t, s)
 			})
 		}
