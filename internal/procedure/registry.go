@@ -153,6 +153,7 @@ var all = append([]*Procedure{
 	{Name: "rollback_to", Params: []Param{table, maybeTag, snapshot}, result: rolled, run: rollbackTo},
 	{Name: "rollback_to_timestamp", Params: []Param{table, {Name: "timestamp", Required: true}}, result: rolled, run: rollbackToTimestamp},
 	{Name: "rollback_to_watermark", Params: []Param{table, {Name: "watermark", Type: Number, Required: true}}, result: rolled, run: rollbackToWatermark},
+	{Name: "rollback_to_as_latest", Params: []Param{table, maybeTag, snapshot}, result: []columnar.Field{rolled[0], {Name: "rolled_back_snapshot_id", Type: columnar.Of(columnar.BigInt)}, rolled[1]}, run: rollbackAsLatest},
 	{Name: "create_branch", Params: []Param{table, {Name: "branch", Required: true}, maybeTag, flag("ignoreIfExists")}, result: ok, run: createBranch},
 	{Name: "delete_branch", Params: []Param{table, {Name: "branch", Required: true}}, result: ok, run: deleteBranch},
 	{Name: "rename_branch", Params: []Param{table, {Name: "from_branch", Required: true}, {Name: "to_branch", Required: true}}, result: ok, run: renameBranch},
@@ -166,7 +167,6 @@ var all = append([]*Procedure{
 	{Name: "rescale", Params: []Param{table, number("bucket_num"), text("partition"), number("scan_parallelism"), number("sink_parallelism")}, result: ok, run: rescale},
 }, slices.Concat(
 	refused(onFlink, "remove_unexisting_files remove_unexisting_manifests purge_files repair repair_earliest_snapshot rewrite_file_index merge_into clone copy_files merge_branch"),
-	refused("CALL sys.rollback_to: files that come back would go again when old snapshots expire", "rollback_to_as_latest"),
 	refused("write the query itself: leat keeps no views and functions in a catalog", "alter_view_dialect create_function alter_function drop_function"),
 	refused("migrate on Spark or Flink, then let leat write on", "migrate_table migrate_database"),
 	refused(onFlink, "query_service create_privileged_user drop_privileged_user grant_privilege_to_user revoke_privilege_from_user init_file_based_privilege compact_chain_table create_global_index drop_global_index full_text_search vector_search data_evolution_merge_into materialize_deletion_vectors reassign_row_id"),

@@ -250,6 +250,22 @@ func rollbackTo(ctx context.Context, x *execution) error {
 	return x.rolledBack(maintain.Rollback(ctx, x.env.FS, t.path, x.Number("snapshot_id", 0), x.Text("tag")))
 }
 
+func rollbackAsLatest(ctx context.Context, x *execution) error {
+	t, err := x.table(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.oneOf("tag", "snapshot_id"); err != nil {
+		return err
+	}
+	previous, target, current, err := maintain.RollbackAsLatest(ctx, x.env.FS, t.path, x.Number("snapshot_id", 0), x.Text("tag"))
+	if err != nil {
+		return err
+	}
+	x.out.Long(previous).Long(target).Long(current)
+	return nil
+}
+
 func rollbackToTimestamp(ctx context.Context, x *execution) error {
 	t, err := x.table(ctx)
 	if err != nil {

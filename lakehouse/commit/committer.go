@@ -198,8 +198,11 @@ func (c *Committer) tryOnce(ctx context.Context, p **part, pre *prepared) (id in
 // checked gives the part as it can be committed on the view: p itself, a
 // compaction without its conflicting buckets, or nil if nothing is left.
 func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
-	if p.overwrite {
+	switch {
+	case p.overwrite:
 		return c.replaceAll(ctx, p)
+	case p.restore != nil:
+		return c.leadBack(ctx, p)
 	}
 	if id, why, err := c.indexConflict(ctx, p); err != nil || why != "" {
 		if err == nil {

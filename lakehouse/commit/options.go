@@ -91,6 +91,9 @@ type part struct {
 	adopted bool
 	// partition limits overwrite; nil takes all.
 	partition func(spec.BinaryRow) bool
+	// restore is the snapshot whose state is brought back; live is what is there before.
+	restore *spec.Snapshot
+	live    []spec.ManifestEntry
 }
 
 // key is what makes a part recognisable among snapshots.

@@ -63,7 +63,7 @@ var errUnknown = errors.New("outcome unknown")
 // the latest snapshot; it is moved on to the new one when that was created.
 // false without an error: another snapshot has the id.
 func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared) (bool, error) {
-	base, scrap, err := c.mergeManifests(ctx, v.metas)
+	base, scrap, err := c.baseOf(ctx, v, p)
 	if err != nil {
 		c.discard(ctx, scrap)
 		return false, err
@@ -157,6 +157,7 @@ func (c *Committer) nextSnapshot(v *view, p *part, pre *prepared, baseList file)
 	}
 	total += delta
 	s.TotalRecordCount = &total
+	p.takeOver(s)
 	return s
 }
 

@@ -189,6 +189,10 @@ var operations = map[string]func(ctx context.Context, fs fileio.FS) error{
 		_, _, err := Rollback(ctx, fs, tablePath, 10, "")
 		return err
 	},
+	"bring back": func(ctx context.Context, fs fileio.FS) error {
+		_, _, _, err := RollbackAsLatest(ctx, fs, tablePath, 0, "old")
+		return err
+	},
 	"delete branch": func(ctx context.Context, fs fileio.FS) error { return DeleteBranch(ctx, fs, tablePath, "dev") },
 	"rename branch": func(ctx context.Context, fs fileio.FS) error { return RenameBranch(ctx, fs, tablePath, "dev", "dev2") },
 	"create branch": func(ctx context.Context, fs fileio.FS) error { return CreateBranch(ctx, fs, tablePath, "more", "new") },
@@ -251,6 +255,39 @@ func TestEveryCrashOfALife(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFilesBroughtBackOutliveExpiration(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := lived(t)
+	// A branch loses its first changelog with the table's own.
+	must(t, DeleteBranch(ctx, f.fs, tablePath, "dev"))
+	before, target, now, err := RollbackAsLatest(ctx, f.fs, tablePath, 9, "")
+	if err != nil || before != 13 || target != 9 || now != 14 {
+		t.Fatalf("%d, %d, %d, %v", before, target, now, err)
+	}
+	f.whole("brought back")
+	tags, err := Tags(ctx, f.fs, tablePath)
+	must(t, err)
+	for i := range tags {
+		err := DeleteTag(ctx, f.fs, tablePath, tags[i].Name)
+		if held := strings.HasPrefix(tags[i].Name, restoreTagPrefix); held != (err != nil) {
+			t.Fatalf("deleting tag %s: %v", tags[i].Name, err)
+		}
+	}
+	f.append("b", "30")
+	if _, err := ExpireSnapshots(ctx, f.fs, tablePath, all(100)); err != nil {
+		t.Fatal(err)
+	}
+	f.whole("expired")
+	tags, err = Tags(ctx, f.fs, tablePath)
+	if err != nil || len(tags) != 1 {
+		t.Fatalf("tags %v, %v", tags, err)
+	}
+	must(t, DeleteTag(ctx, f.fs, tablePath, tags[0].Name))
+	f.whole("let go")
+	f.clean("let go")
 }
 
 func TestLifeOfTags(t *testing.T) {

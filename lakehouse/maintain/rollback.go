@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +38,90 @@ func Rollback(ctx context.Context, fs fileio.FS, path string, snapshot int64, ta
 		return 0, 0, fmt.Errorf("rolling %s back to snapshot %d: %w", path, s.ID, err)
 	}
 	return previous, s.ID, nil
+}
+
+// restoreTagPrefix begins the names of the tags that keep the files of states
+// brought back; Paimon makes them too.
+const restoreTagPrefix = "rollback-to-as-latest-"
+
+// RollbackAsLatest makes the state of a snapshot, or of a tag if tag is not empty,
+// the latest one by a new snapshot on top: nothing of what came later goes. It
+// gives the snapshots that were the latest, that was brought back, and that is
+// the latest now. A tag on the state keeps its files.
+func RollbackAsLatest(ctx context.Context, fs fileio.FS, path string, snapshot int64, tag string) (previous, target, current int64, err error) {
+	t, err := openTable(ctx, fs, path)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if previous, err = t.snaps.Latest(ctx); err != nil {
+		return 0, 0, 0, err
+	}
+	find := func() (*spec.Snapshot, error) {
+		if tag != "" {
+			return t.target(ctx, 0, tag)
+		}
+		return snapshotOrTag(ctx, fs, path, snapshot)
+	}
+	s, err := find()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	user := restoreTagPrefix + uuid.NewString()
+	name := fmt.Sprintf("%s%d-%s", restoreTagPrefix, s.ID, uuid.NewString())
+	content, err := marshalTag(s, time.Time{}, 0)
+	if err == nil {
+		err = fs.CreateExclusive(ctx, tagPath(fs, path, name), content)
+	}
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("keeping snapshot %d of %s by a tag: %w", s.ID, path, err)
+	}
+	// An expiration may have taken files before the tag was there: the state counts
+	// only while it can still be found.
+	if _, err = find(); err == nil {
+		current, err = t.committer(commit.Options{}).Restore(ctx, user, s)
+	}
+	if err != nil {
+		// The tag stays if the snapshot may be there: its files are in use then.
+		return 0, 0, 0, fmt.Errorf("bringing back snapshot %d of %s (tag %s keeps it): %w", s.ID, path, name, err)
+	}
+	return previous, s.ID, current, nil
+}
+
+// guardRestored refuses to let go of a tag whose files a later snapshot has
+// brought back, as long as the snapshots that deleted them have not expired: the
+// expiration of these would take the files.
+func (t *table) guardRestored(ctx context.Context, tag *Tag) error {
+	tags, err := Tags(ctx, t.fs, t.path)
+	if err != nil {
+		return err
+	}
+	for i := range tags {
+		if tags[i].Name != tag.Name && tags[i].Snapshot.ID == tag.Snapshot.ID {
+			return nil
+		}
+	}
+	ids, err := t.snaps.List(ctx)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		s, err := t.snaps.Read(ctx, id)
+		if errors.Is(err, fileio.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		restored := s.Properties[commit.PropertyRestored] == strconv.FormatInt(tag.Snapshot.ID, 10) ||
+			strings.HasPrefix(tag.Name, restoreTagPrefix) && strings.HasPrefix(s.CommitUser, restoreTagPrefix)
+		if restored && i > 0 && id > tag.Snapshot.ID {
+			return &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeLakeInUse, Msg: fmt.Sprintf("tag %s keeps the files that snapshot %d has brought back", tag.Name, id),
+				Hint: fmt.Sprintf("delete it when the snapshots before %d have expired", id),
+			}
+		}
+	}
+	return nil
 }
 
 func (t *table) target(ctx context.Context, snapshot int64, tag string) (*spec.Snapshot, error) {

@@ -242,7 +242,7 @@ func DeleteTag(ctx context.Context, fs fileio.FS, path, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.guardBranches(ctx, tag); err != nil {
+	if err := errors.Join(t.guardBranches(ctx, tag), t.guardRestored(ctx, tag)); err != nil {
 		return err
 	}
 	if err := fs.Remove(ctx, tagPath(fs, path, name)); err != nil {

@@ -11,17 +11,13 @@ import (
 	"leat/lakehouse/spec"
 )
 
-func (r *reader) live(ctx context.Context) ([]spec.ManifestEntry, error) {
-	if r.Snapshot == nil {
-		return nil, nil
-	}
-	return r.Table.Manifests().Live(ctx, r.Snapshot)
-}
-
 // readable gives the live files of buckets: rows of postponed ones wait for
 // theirs, and readers do not see them yet.
 func (r *reader) readable(ctx context.Context) ([]spec.ManifestEntry, error) {
-	live, err := r.live(ctx)
+	if r.Snapshot == nil {
+		return nil, nil
+	}
+	live, err := r.Table.Manifests().Live(ctx, r.Snapshot)
 	return slices.DeleteFunc(live, func(e spec.ManifestEntry) bool { return e.Bucket < 0 }), err
 }
 
@@ -157,19 +153,27 @@ type tally struct {
 	last                *int64
 }
 
+// tallies adds up all entries of the manifests, as Paimon does: a file that is
+// gone counts as the last one made until its entries are merged away.
 func (r *reader) tallies(ctx context.Context, byBucket bool) ([]*tally, error) {
-	list := r.readable
-	if byBucket {
-		list = r.live
+	if r.Snapshot == nil {
+		return nil, nil
 	}
-	live, err := list(ctx)
+	metas, err := r.Table.Manifests().All(ctx, r.Snapshot)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := r.Table.Manifests().Read(ctx, metas)
 	if err != nil {
 		return nil, err
 	}
 	var out []*tally
 	at := map[string]*tally{}
-	for i := range live {
-		e := &live[i]
+	for i := range entries {
+		e := &entries[i]
+		if e.Bucket < 0 && !byBucket {
+			continue
+		}
 		key := string(e.Partition.Data)
 		if byBucket {
 			key += "/" + strconv.Itoa(int(e.Bucket))
@@ -184,14 +188,22 @@ func (r *reader) tallies(ctx context.Context, byBucket bool) ([]*tally, error) {
 			at[key] = t
 			out = append(out, t)
 		}
-		t.rows += e.File.RowCount
-		t.bytes += e.File.FileSize
-		t.number++
-		if c := e.File.CreationTimeMillis; c != nil && (t.last == nil || *c > *t.last) {
-			t.last = c
-		}
+		t.add(e)
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(t *tally) bool { return t.number <= 0 }), nil
+}
+
+func (t *tally) add(e *spec.ManifestEntry) {
+	sign := int64(1)
+	if e.Kind == spec.Remove {
+		sign = -1
+	}
+	t.rows += sign * e.File.RowCount
+	t.bytes += sign * e.File.FileSize
+	t.number += sign
+	if c := e.File.CreationTimeMillis; c != nil && (t.last == nil || *c > *t.last) {
+		t.last = c
+	}
 }
 
 func readPartitions(ctx context.Context, r *reader) error {
