@@ -99,7 +99,7 @@ func (w *Writer) bucketVectors(ctx context.Context, snapshot int64, of map[bucke
 // id it gives. Unaware append tables that nobody compacts here and postponed rows
 // need none: their files are independent of each other.
 func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bucketID][]spec.DataFileMeta, int64, error) {
-	if w.layout.Postponed || w.layout.Append && w.t.Options.Bucket < 1 && w.t.Options.WriteOnly {
+	if w.cfg.Anew || w.layout.Postponed || w.layout.Append && w.t.Options.Bucket < 1 && w.t.Options.WriteOnly {
 		return nil, 0, nil
 	}
 	s, err := w.t.LatestSnapshot(ctx)
@@ -116,7 +116,7 @@ func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bu
 			return nil, 0, &diag.Error{
 				Domain: diag.User, Code: diag.CodeLakeShape, Table: w.t.Path, Option: spec.OptionBucket,
 				Msg:  fmt.Sprintf("a partition was written with %d buckets, the table has %d now", b.total, w.totalBuckets()),
-				Hint: "set the option back, or rewrite the partition with INSERT OVERWRITE",
+				Hint: "set the option back, or stop the job and CALL sys.rescale for the partition",
 			}
 		}
 		out[id] = b.files

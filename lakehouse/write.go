@@ -41,6 +41,9 @@ type WriteConfig struct {
 	Scratch string
 	// Replace says that the first commit overwrites the table: its keys count as unknown.
 	Replace bool
+	// Anew says that what is written replaces what its partitions hold, which is
+	// not looked at then.
+	Anew bool
 	// Partition picks the partitions that Compact works on; nil takes all.
 	Partition func(spec.BinaryRow) bool
 }

@@ -46,7 +46,7 @@ func (s *Session) callProcedure(v *sqlfront.CallProcedure) {
 	for _, a := range v.Args {
 		arg, err := s.constant(a.Value)
 		errs.Add(err)
-		arg.Name, arg.At = a.Name.Text, a.Value.Pos()
+		arg.Name, arg.NameAt, arg.At = a.Name.Text, a.Name.At, a.Value.Pos()
 		args = append(args, arg)
 	}
 	if len(errs) > 0 {

@@ -77,3 +77,56 @@ func TestRestoredStates(t *testing.T) {
 	run(t, wh, "CALL sys.compact('d.t')")
 	same("compacted", last)
 }
+
+// TestRescaledTables writes rows into another number of buckets: Java reads the
+// same rows, no changelog tells of them, and it writes on.
+func TestRescaledTables(t *testing.T) {
+	t.Parallel()
+	java := judge.Java(t)
+	for name, options := range map[string]string{
+		"deduplicate": `'changelog-producer' = 'input'`,
+		"vectors":     `'deletion-vectors.enabled' = 'true'`,
+		"lookup":      `'changelog-producer' = 'lookup'`,
+		"partial":     `'merge-engine' = 'partial-update'`,
+		"sums":        `'merge-engine' = 'aggregation', 'fields.n.aggregate-function' = 'sum'`,
+		"first":       `'merge-engine' = 'first-row'`,
+		"ordered":     `'sequence.field' = 'n'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wh := t.TempDir()
+			run(t, wh, `CREATE DATABASE d; CREATE TABLE d.t (dt STRING, k INT, n INT, v STRING, PRIMARY KEY (dt, k) NOT ENFORCED) PARTITIONED BY (dt) WITH ('bucket' = '1', `+options+`)`)
+			id := int64(0)
+			write := func() {
+				id++
+				var lines []string
+				for k := range 12 {
+					lines = append(lines, fmt.Sprintf(`{"dt":"p%d","k":%d,"n":%d,"v":"v%d"}`, k%2, k, id, id))
+				}
+				java.Write(t, wh, "d.t", "writer", id, strings.Join(lines, "\n"), "--wait")
+			}
+			write()
+			write()
+			before, changes := java.Rows(t, wh, "d.t"), java.Changelog(t, wh, "d.t")
+			run(t, wh, "ALTER TABLE d.t SET ('bucket' = '3'); CALL sys.rescale('d.t'); CALL sys.rescale('d.t', 3, 'dt=p1')")
+			after := java.Rows(t, wh, "d.t")
+			if d := judge.Diff("before", before, "after", after); d != "" {
+				t.Error(d)
+			}
+			if d := judge.Diff("java", after, "leat", run(t, wh, "SELECT * FROM d.t")); d != "" {
+				t.Error(d)
+			}
+			if d := judge.Diff("before", changes, "after", java.Changelog(t, wh, "d.t")); d != "" {
+				t.Errorf("changelog: %s", d)
+			}
+			buckets := run(t, wh, "SELECT bucket FROM d.`t$buckets`")
+			if len(buckets) < 4 {
+				t.Errorf("buckets %v", buckets)
+			}
+			write()
+			if d := judge.Diff("java", java.Rows(t, wh, "d.t"), "leat", run(t, wh, "SELECT * FROM d.t")); d != "" {
+				t.Errorf("written on: %s", d)
+			}
+		})
+	}
+}

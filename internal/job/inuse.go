@@ -21,7 +21,7 @@ func takesAway(s *planner.Step) bool {
 		return true
 	case planner.StepCall:
 		name := s.Call.Procedure.Name
-		return strings.HasPrefix(name, "rollback_to") || name == "fast_forward"
+		return strings.HasPrefix(name, "rollback_to") || name == "fast_forward" || name == "rescale"
 	default:
 		return false
 	}

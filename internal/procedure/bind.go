@@ -34,9 +34,10 @@ type Param struct {
 
 // Arg is an argument as it was written.
 type Arg struct {
-	// Name is empty for a positional one.
-	Name string
-	At   diag.Pos
+	// Name is empty for a positional one; NameAt is its place.
+	Name   string
+	NameAt diag.Pos
+	At     diag.Pos
 	// Type and Value are those of the constant; Null says that it is NULL.
 	Type  Type
 	Value string
@@ -62,9 +63,11 @@ func (p *Procedure) Bind(at diag.Pos, args []Arg) (*Call, error) {
 		if a.Name != "" {
 			i := slices.IndexFunc(p.Params, func(x Param) bool { return strings.EqualFold(x.Name, a.Name) })
 			if i < 0 {
+				a.At = a.NameAt
 				return nil, p.wrongArg(a, "there is no argument "+a.Name, configs.Nearest(a.Name, p.names()))
 			}
 			if len(c.values[p.Params[i].Name]) > 0 {
+				a.At = a.NameAt
 				return nil, p.wrongArg(a, "argument "+a.Name+" is given twice", "")
 			}
 			param = &p.Params[i]
@@ -136,7 +139,7 @@ func (p *Procedure) check(param *Param, a *Arg) error {
 func (p *Procedure) wrongArg(a Arg, msg, near string) error {
 	e := &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Pos: a.At, Msg: "sys." + p.Name + ": " + msg, Hint: "write " + p.Usage()}
 	if near != "" {
-		e.Hint = "did you mean " + near + "?"
+		e.Notes, e.Hint = []string{p.Usage()}, "did you mean "+near+"?"
 	}
 	return e
 }
@@ -155,6 +158,9 @@ func (p *Procedure) Usage() string {
 	b.WriteString("CALL sys." + p.Name + "(")
 	for i, x := range p.Params {
 		name := x.Name + " => " + x.Type.String()
+		if x.Name == table.Name {
+			name = "`" + x.Name + "` => " + x.Type.String() // a reserved word
+		}
 		if i > 0 {
 			name = ", " + name
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"leat/internal/columnar"
+	"leat/internal/diag"
 	"leat/internal/fileio"
 	"leat/lakehouse/spec"
 )
@@ -234,6 +235,13 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 // replaceAll gives the part with a deletion of every file that is live now, in
 // the partitions that it is about.
 func (c *Committer) replaceAll(ctx context.Context, p *part) (*part, error) {
+	if p.base > 0 && c.view.id() != p.base {
+		return nil, &diag.Error{
+			Domain: diag.External, Code: diag.CodeLakeConflict, Table: c.table, Cause: ErrConflict,
+			Msg:  fmt.Sprintf("user %s replaces snapshot %d, and the latest is %d (other writer: %s)", p.user, p.base, c.view.id(), writerOf(c.foreign)),
+			Hint: "stop the other writer, then do it again",
+		}
+	}
 	q := *p
 	q.entries = nil
 	if c.view.snap != nil {

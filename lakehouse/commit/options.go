@@ -73,6 +73,9 @@ type Request struct {
 	Overwrite bool
 	// Partition limits Overwrite to partitions; nil takes all.
 	Partition func(spec.BinaryRow) bool
+	// Base, if above 0, is the snapshot that an overwrite has to come right after:
+	// any other commit since then is a conflict.
+	Base int64
 }
 
 // part is one snapshot to make of a request.
@@ -91,6 +94,8 @@ type part struct {
 	adopted bool
 	// partition limits overwrite; nil takes all.
 	partition func(spec.BinaryRow) bool
+	// base is Request.Base.
+	base int64
 	// restore is the snapshot whose state is brought back; live is what is there before.
 	restore *spec.Snapshot
 	live    []spec.ManifestEntry
@@ -112,7 +117,7 @@ func (r *Request) split() (appendPart, compactPart *part) {
 		watermark: r.Watermark, check: r.CheckAppend,
 	}
 	if r.Overwrite {
-		a.kind, a.overwrite, a.partition = spec.Overwrite, true, r.Partition
+		a.kind, a.overwrite, a.partition, a.base = spec.Overwrite, true, r.Partition, r.Base
 	}
 	c := &part{
 		user: r.User, identifier: r.Identifier, kind: spec.Compact, properties: r.Properties,

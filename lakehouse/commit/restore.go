@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 
 	"leat/lakehouse/spec"
 )
@@ -28,7 +29,7 @@ func (c *Committer) Restore(ctx context.Context, user string, target *spec.Snaps
 	if p.properties == nil {
 		p.properties = map[string]string{}
 	}
-	p.properties[PropertyRestored] = fmt.Sprint(target.ID)
+	p.properties[PropertyRestored] = strconv.FormatInt(target.ID, 10)
 	id, err := c.commitPart(ctx, p)
 	if err != nil {
 		return 0, c.explain(p, err)
