@@ -56,8 +56,16 @@ var (
 		codecs, RefuseWords("zstd", "lzo", "brotli"))
 	CompressionLevels = String(LakeTable, "file.compression.per.level", "", "Codecs of levels of the merge tree, such as '0:lz4,5:zstd'; the others have file.compression.", Optional(),
 		Check(ParseLevels, levelsOf(codecs[:7]...)))
-	ZstdLevel            = Int(LakeTable, "file.compression.zstd-level", 1, "zstd level.", AtLeast(1))
-	BlockSize            = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group or stripe.", Optional())
+	ZstdLevel     = Int(LakeTable, "file.compression.zstd-level", 1, "zstd level.", AtLeast(1))
+	BlockSize     = Size(LakeTable, "file.block-size", 128<<20, "Size of a row group or stripe.", Optional())
+	ORCCompress   = Enum(LakeTable, "orc.compress", "zstd", "Codec of ORC files, in place of file.compression.", []string{"zstd", "zlib", "snappy", "lz4", "none", "lzo", "brotli"}, RefuseWords("zstd", "lzo", "brotli"), Optional())
+	ORCZstdLevel  = Int(LakeTable, "orc.compression.zstd.level", 1, "zstd level of ORC files, in place of file.compression.zstd-level.", AtLeast(1), Optional())
+	ORCStripeSize = Int(LakeTable, "orc.stripe.size", 64<<20, "Bytes of a stripe of ORC files; file.block-size wins over it.", AtLeast(1), Optional())
+	ORCChunkSize  = Int(LakeTable, "orc.compress.size", 256<<10, "Bytes of a compression chunk of ORC files.", AtLeast(1), Optional())
+	ORCIndexRows  = Int(LakeTable, "orc.row.index.stride", 10_000, "Rows of a row group of ORC files; Java takes 1,000 and more.", AtLeast(1000), Optional())
+	ORCDictionary = Double(LakeTable, "orc.dictionary.key.threshold", 0.5, "Share of distinct values up to which text columns of ORC files have a dictionary; 0 for none.", Optional())
+	ORCDirect     = String(LakeTable, "orc.column.encoding.direct", "", "Text columns of ORC files without a dictionary, separated by commas.", Optional())
+
 	TargetFileSize       = Size(LakeTable, "target-file-size", 128<<20, "Size at which a data file is rolled; 128 MB with a primary key, else 256 MB.", Optional())
 	MergeEngine          = Enum(LakeTable, "merge-engine", "deduplicate", "How rows of one key become one.", []string{"deduplicate", "partial-update", "aggregation", "first-row"})
 	ChangelogProducer    = Enum(LakeTable, "changelog-producer", "none", "Where changelog files come from.", []string{"none", "input", "lookup", "full-compaction"})
@@ -124,6 +132,16 @@ func init() {
 	for _, k := range []string{"write-mode", "commit.ignore-non-existing-files", "append-only.assert-disorder", "compaction.max-sorted-run-num", "compaction.max.file-num", "streaming-compact", "write-manifest-cache", "log.scan.remove-normalize", "sequence.auto-padding"} {
 		String(LakeTable, k, "", "An option of older versions.", Optional(), NoMeaningHere("Paimon removed it; the table's primary key decides"))
 	}
+	for _, k := range []string{"orc.encrypt", "orc.mask", "orc.key.provider", "orc.kms"} {
+		LakeTable.Prefix(k, "Encryption of ORC files.", RefusedHere("ORC files are not encrypted by leat", "leave it out"))
+	}
+	String(LakeTable, "orc.timestamp-ltz.legacy.type", "", "How Java keeps TIMESTAMP_LTZ in ORC files.", Optional(),
+		NoMeaningHere("files of leat hold the instant in UTC; Java reads it right with 'false', or in a JVM of zone UTC"))
+	for _, k := range []string{"orc.force.positional.evolution", "orc.skip.corrupt.data"} {
+		Enum(LakeTable, k, "false", "How Java's ORC library reads odd files.", []string{"false", "true"}, OnlyNow("false", "leave it out"))
+	}
+	LakeTable.Prefix("orc.bloom.filter.", "Bloom filters of ORC files.", NoMeaningHere("no Bloom filters are written; readers leave rows out by statistics"))
+	LakeTable.Prefix("orc.", "Further settings of Java's ORC library.", NoMeaningHere("the files do not depend on it"))
 	LakeTable.Prefix("fields.", "Options of one column: aggregate-function, sequence-group, ignore-retract, list-agg-delimiter, stats-mode.")
 	LakeTable.AlsoKnown(known("table"))
 }

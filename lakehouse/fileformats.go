@@ -10,12 +10,14 @@ import (
 	"leat/internal/diag"
 	"leat/lakehouse/format"
 	"leat/lakehouse/format/datafile"
+	"leat/lakehouse/format/orc"
 	"leat/lakehouse/spec"
 )
 
 // The options that say in which format and codec files are written.
 const (
 	optionCompression          = "file.compression"
+	optionORCCompress          = "orc.compress"
 	optionFormatLevels         = "file.format.per.level"
 	optionCompressionLevels    = "file.compression.per.level"
 	optionChangelogFormat      = "changelog-file.format"
@@ -37,6 +39,7 @@ func readFormats(r *optionReader, levels bool) FileFormats {
 			BlockSize:   read(r, "file.block-size", 0, configs.ParseSize),
 			PageSize:    read(r, "parquet.page.size", format.DefaultPageSize, configs.ParseSize),
 		},
+		ORC: readORC(r),
 	}
 	f := FileFormats{Data: datafile.ByLevel{Options: base}}
 	if levels {
@@ -69,6 +72,26 @@ func readFormats(r *optionReader, levels bool) FileFormats {
 		f.Changelog.Levels[level] = change(o)
 	}
 	return f
+}
+
+// readORC reads the options of Apache ORC that Paimon hands through.
+func readORC(r *optionReader) datafile.ORCOptions {
+	o := datafile.ORCOptions{
+		Compression: readWord(r, optionORCCompress, ""),
+		Level:       readInt(r, "orc.compression.zstd.level", 0),
+		StripeSize:  read(r, "orc.stripe.size", 0, configs.ParseInt),
+		ChunkSize:   readInt(r, "orc.compress.size", 0),
+		IndexRows:   readInt(r, "orc.row.index.stride", 0),
+	}
+	if o.DictionaryShare = read(r, "orc.dictionary.key.threshold", orc.DefaultDictionaryShare, configs.ParseDouble); o.DictionaryShare == 0 {
+		o.DictionaryShare = -1
+	}
+	for name := range strings.SplitSeq(readText(r, "orc.column.encoding.direct", ""), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			o.NoDictionary = append(o.NoDictionary, name)
+		}
+	}
+	return o
 }
 
 func readWord(r *optionReader, key, def string) string {
@@ -126,7 +149,11 @@ func checkFormat(table string, s *spec.TableSchema, o *datafile.Options, formatK
 		return refuse("write 'parquet', 'orc' or 'avro'", fmt.Errorf("'%s' is a format that it does not know", o.Format))
 	}
 	if err := o.CheckCompression(); err != nil {
-		return refuse("write 'zstd', which every format takes", err, codecKey, optionCompression)
+		keys := []string{codecKey, optionCompression}
+		if o.Format == datafile.ORC {
+			keys = append([]string{optionORCCompress}, keys...)
+		}
+		return refuse("write 'zstd', which every format takes", err, keys...)
 	}
 	if err := o.CheckFields(s.Fields); err != nil {
 		return refuse("write 'parquet' or 'orc'", err)

@@ -53,11 +53,12 @@ func (t *Table) schemaOf(ctx context.Context, id int64) (*spec.TableSchema, erro
 // an older file are found by field id; one that it lacks is null, one of
 // another type is cast. system says that files have sequence numbers and kinds.
 func (t *Table) opener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool) mergetree.Opener {
-	return t.filteredOpener(partition, bucket, wanted, system, nil)
+	return t.filteredOpener(partition, bucket, wanted, system, nil, nil)
 }
 
-// filteredOpener is opener without the rows that deleted names, nil for none.
-func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows) mergetree.Opener {
+// filteredOpener is opener without the rows that deleted names, nil for none, and
+// without most of those that do not meet conds.
+func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows, conds []condition) mergetree.Opener {
 	return func(ctx context.Context, f *spec.DataFileMeta) (mergetree.RowReader, error) {
 		var rows rowSet
 		if deleted != nil {
@@ -71,15 +72,16 @@ func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []
 			expire = t.Options.Expire
 		}
 		if rows == nil && expire == nil {
-			return t.openFile(ctx, partition, bucket, f, wanted, system)
+			return t.openFile(ctx, partition, bucket, f, wanted, system, conds)
 		}
 		return openFiltered(f.FileName, wanted, rows, expire, func(wanted []columnar.Field) (mergetree.RowReader, error) {
-			return t.openFile(ctx, partition, bucket, f, wanted, system)
+			return t.openFile(ctx, partition, bucket, f, wanted, system, conds)
 		})
 	}
 }
 
-func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket int32, f *spec.DataFileMeta, wanted []columnar.Field, system bool) (mergetree.RowReader, error) {
+// openFile opens a file as opener does; rows that do not meet conds may be left out.
+func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket int32, f *spec.DataFileMeta, wanted []columnar.Field, system bool, conds []condition) (mergetree.RowReader, error) {
 	paths, err := t.paths.FilePaths(partition, bucket, f)
 	if err != nil {
 		return nil, fmt.Errorf("naming data file %s: %w", f.FileName, err)
@@ -126,15 +128,20 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 		}
 		ask = append(ask, old)
 	}
+	filter, err := newGroupFilter(conds, have.Fields)
+	if err != nil {
+		return nil, err
+	}
 	file, err := t.FS.Open(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("opening data file %s: %w", path, err)
 	}
-	r, err := datafile.Open(file, path, ask, format.ReadOptions{})
+	r, err := datafile.Open(file, path, ask, format.ReadOptions{Filter: filter})
 	if err != nil {
 		return nil, err
 	}
-	return &fileReader{r: r, path: path, system: system, casts: casts}, nil
+	placer, _ := r.(datafile.Placer)
+	return &fileReader{r: r, path: path, system: system, casts: casts, placer: placer}, nil
 }
 
 // fileReader gives the rows of one data file.
@@ -143,6 +150,9 @@ type fileReader struct {
 	path   string
 	system bool
 	casts  []*columnCast
+	// placer is nil if all rows come; at is the number of rows given so far.
+	placer datafile.Placer
+	at     int64
 }
 
 // columnCast is what reading an older column takes.
@@ -156,6 +166,15 @@ func (r *fileReader) Next() (*mergetree.Rows, error) {
 		return nil, err
 	}
 	rows := &mergetree.Rows{Values: cols}
+	if r.placer != nil {
+		if first := r.placer.FirstRow(); first != r.at {
+			rows.Positions = make([]int64, n)
+			for i := range rows.Positions {
+				rows.Positions[i] = first + int64(i)
+			}
+		}
+		r.at += int64(n)
+	}
 	if r.system {
 		rows.System, rows.Values = cols[:2:2], cols[2:]
 		seq, ok1 := cols[0].(*array.Int64)

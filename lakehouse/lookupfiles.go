@@ -103,7 +103,7 @@ func (x *lookupFiles) find(ctx context.Context, partition spec.BinaryRow, bucket
 // make writes the lookup file of f. Trouble with the disk ends the use of lookup
 // files, not the compaction: nil then.
 func (x *lookupFiles) make(ctx context.Context, partition spec.BinaryRow, bucket int32, f *spec.DataFileMeta) (*lookupFile, error) {
-	r, err := x.t.openFile(ctx, partition, bucket, f, x.layout.Columns.Fields, true)
+	r, err := x.t.openFile(ctx, partition, bucket, f, x.layout.Columns.Fields, true, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (t *Table) distribute(ctx context.Context, cfg WriteConfig, total int, entr
 
 // rewrite hands the rows of a postponed file to w.
 func (t *Table) rewrite(ctx context.Context, w *Writer, e *spec.ManifestEntry) (err error) {
-	r, err := t.openFile(ctx, e.Partition, e.Bucket, &e.File, t.Schema.Fields, true)
+	r, err := t.openFile(ctx, e.Partition, e.Bucket, &e.File, t.Schema.Fields, true, nil)
 	if err != nil {
 		return err
 	}

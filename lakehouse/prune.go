@@ -108,6 +108,14 @@ func (c *condition) mayMatch(s *spec.SimpleStats, i int, t columnar.DataType, ro
 
 // compareOne compares field i of r with the only field of v.
 func compareOne(r spec.BinaryRow, i int, v spec.BinaryRow, t columnar.DataType) (int, error) {
+	if t.Kind == columnar.Float || t.Kind == columnar.Double {
+		// Both zeros are one value here: statistics of other writers may name either.
+		x, err1 := r.Float64(i, t)
+		y, err2 := v.Float64(0, t)
+		if err1 == nil && err2 == nil && x == y {
+			return 0, nil
+		}
+	}
 	w := spec.NewRowWriter([]columnar.DataType{t})
 	w.Reset()
 	if err := w.SetFrom(0, r, i); err != nil {
@@ -123,6 +131,13 @@ func (p *Plan) prune(ctx context.Context, entries []spec.ManifestEntry, where []
 	conds, err := compileConditions(p.t, where)
 	if err != nil {
 		return nil, err
+	}
+	p.conds = conds
+	keys := p.t.Schema.TrimmedPrimaryKeys()
+	for i := range conds {
+		if slices.Contains(keys, conds[i].field.Name) {
+			p.keyConds = append(p.keyConds, conds[i])
+		}
 	}
 	buckets, err := p.t.bucketsOf(conds)
 	if err != nil {

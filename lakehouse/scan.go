@@ -36,7 +36,8 @@ type ScanOptions struct {
 	// Travel picks the state to read where At and Snapshot do not.
 	Travel Travel
 	// Where are conditions that all rows wanted meet. Files and buckets that hold no
-	// such row are left out; the rows that come are not filtered.
+	// such row are left out, and stripes and row groups of ORC files; the rows that
+	// come are not filtered.
 	Where []Condition
 	// Today reads any snapshot with the table's schema in place of its own.
 	Today bool
@@ -69,6 +70,9 @@ type Plan struct {
 	// merge: vectors have deleted what younger files hold.
 	deleted map[string]vectorRef
 	alone   bool
+	// conds are what the rows wanted meet; keyConds those of them on key columns,
+	// by which rows may be left out below a merge.
+	conds, keyConds []condition
 }
 
 // Split is a part of a bucket that can be read by itself.
@@ -364,14 +368,14 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	if len(section) == 1 && len(section[0].Files) == 1 {
 		f := &section[0].Files[0]
 		if r.p.keys == nil || !r.p.keepDeletes && !r.p.keepKinds && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
-			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows)(r.ctx, f)
+			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows, r.p.conds)(r.ctx, f)
 			if err != nil {
 				return nil, err
 			}
 			return plainSource{src}, nil
 		}
 	}
-	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true, r.p.deletedRows),
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true, r.p.deletedRows, r.p.keyConds),
 		mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
@@ -429,7 +433,7 @@ func (t *Table) ReadChangelog(ctx context.Context, id int64, each func(*columnar
 }
 
 func (t *Table) readChanges(ctx context.Context, schema *spec.TableSchema, e *spec.ManifestEntry, each func(*columnar.Batch) error) (err error) {
-	r, err := t.openFile(ctx, e.Partition, e.Bucket, &e.File, schema.Fields, len(schema.PrimaryKeys) > 0)
+	r, err := t.openFile(ctx, e.Partition, e.Bucket, &e.File, schema.Fields, len(schema.PrimaryKeys) > 0, nil)
 	if err != nil {
 		return err
 	}

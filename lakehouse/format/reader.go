@@ -14,6 +14,7 @@ import (
 	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/internal/fileio"
+	"leat/lakehouse/format/orc"
 )
 
 // DefaultBatchRows is the number of rows a Reader gives at once.
@@ -27,7 +28,13 @@ type ReadOptions struct {
 	BufferSize int64
 	// Mem allocates the arrays; nil means the Go allocator.
 	Mem memory.Allocator
+	// Filter leaves out stripes and row groups of ORC files; nil keeps all, and so
+	// do other formats.
+	Filter Filter
 }
+
+// Filter is asked whether rows stored together may hold one that is wanted.
+type Filter = orc.Filter
 
 // Reader yields the wanted columns of one Parquet file in batches. Memory is
 // bounded by one page a column and the batch. It is not safe for concurrent use.

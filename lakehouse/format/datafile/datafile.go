@@ -45,6 +45,10 @@ type Reader interface {
 	Close() error
 }
 
+// Placer is a Reader that heeds a Filter. FirstRow is the place in the file of
+// the first row of the last batch, which is not always behind the batch before.
+type Placer interface{ FirstRow() int64 }
+
 // Create starts a file of opts.Format on w with the given columns, their ids included.
 func Create(w io.Writer, fields []columnar.Field, opts Options) (Writer, error) {
 	var f Writer
@@ -101,7 +105,7 @@ func Open(f fileio.File, path string, wanted []columnar.Field, opts format.ReadO
 }
 
 func openORC(f fileio.File, path string, wanted []columnar.Field, opts format.ReadOptions) (Reader, error) {
-	r, err := orc.OpenReader(f, path, wanted, orc.ReadOptions{BatchRows: opts.BatchRows, Mem: opts.Mem})
+	r, err := orc.OpenReader(f, path, wanted, orc.ReadOptions{BatchRows: opts.BatchRows, Mem: opts.Mem, Filter: opts.Filter})
 	if err != nil {
 		return nil, explainORC(err, path)
 	}

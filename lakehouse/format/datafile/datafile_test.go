@@ -193,3 +193,43 @@ func TestLevelsTakeTheirOwnOptions(t *testing.T) {
 		t.Errorf("levels 0 and 5 are %+v and %+v", b.At(0), b.At(5))
 	}
 }
+
+// TestORCOptionsWin writes a column that repeats: the size tells codec, dictionary and row groups.
+func TestORCOptionsWin(t *testing.T) {
+	t.Parallel()
+	const rows = 4000
+	b := array.NewStringBuilder(memory.DefaultAllocator)
+	for i := range rows {
+		b.Append([]string{"abcdefghij", "klmnopqrst"}[i*i%7%2])
+	}
+	col := b.NewArray()
+	size := func(o datafile.Options) int64 {
+		var out bytes.Buffer
+		o.Format = datafile.ORC
+		w, err := datafile.Create(&out, fields[1:], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteBatch([]arrow.Array{col}, rows); err != nil {
+			t.Fatal(err)
+		}
+		info, err := w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size
+	}
+	zstd := datafile.Options{Options: format.Options{Compression: "zstd"}}
+	none := zstd
+	none.ORC.Compression = "none"
+	direct, share, groups := none, none, none
+	direct.ORC.NoDictionary = []string{"name"}
+	share.ORC.DictionaryShare = -1
+	groups.ORC.IndexRows = 100
+	if a, b, c := size(zstd), size(none), size(groups); a >= b || b > rows || b >= c {
+		t.Errorf("%d bytes with zstd, %d without, %d with small groups", a, b, c)
+	}
+	if a, b := size(direct), size(share); a < 10*rows || b < 10*rows {
+		t.Errorf("%d and %d bytes of %d values of ten bytes that want no dictionary", a, b, rows)
+	}
+}

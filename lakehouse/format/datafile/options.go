@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"leat/internal/columnar"
@@ -15,9 +16,23 @@ import (
 type Options struct {
 	// Format is Parquet (also ""), ORC or Avro.
 	Format string
+	// ORC are the options of ORC files alone, which win over the general ones.
+	ORC ORCOptions
 	// Options hold for all formats, as far as they have what is set: ORC cuts its
 	// stripes at BlockSize. The codecs that a format takes differ, see Check.
 	format.Options
+}
+
+// ORCOptions are the options of ORC files alone; zero values say nothing. They
+// are named as those of the package orc are.
+type ORCOptions struct {
+	Compression     string
+	Level           int
+	StripeSize      int64
+	ChunkSize       int
+	IndexRows       int
+	DictionaryShare float64
+	NoDictionary    []string
 }
 
 // ByLevel are the options of the data files of a table.
@@ -39,9 +54,13 @@ func (b *ByLevel) At(level int32) Options {
 
 // orc gives the options of an ORC file.
 func (o *Options) orc() orc.Options {
-	opts := orc.Options{Compression: o.Compression, StripeSize: o.BlockSize, NoDictionary: o.Distinct, Mem: o.Mem}
-	if codec, err := orc.ParseCompression(o.Compression); err == nil && codec == orc.CompressionZstd {
-		opts.Level = o.ZstdLevel
+	opts := orc.Options{
+		Compression: cmp.Or(o.ORC.Compression, o.Compression), StripeSize: cmp.Or(o.BlockSize, o.ORC.StripeSize),
+		ChunkSize: o.ORC.ChunkSize, IndexRows: o.ORC.IndexRows, DictionaryShare: o.ORC.DictionaryShare,
+		NoDictionary: slices.Concat(o.Distinct, o.ORC.NoDictionary), Mem: o.Mem,
+	}
+	if codec, err := orc.ParseCompression(opts.Compression); err == nil && codec == orc.CompressionZstd {
+		opts.Level = cmp.Or(o.ORC.Level, o.ZstdLevel)
 	}
 	return opts
 }
@@ -51,7 +70,7 @@ func (o *Options) CheckCompression() error {
 	var err error
 	switch name := o.Compression; o.Format {
 	case ORC:
-		_, err = orc.ParseCompression(name)
+		_, err = orc.ParseCompression(cmp.Or(o.ORC.Compression, name))
 	case Avro:
 		if !strings.EqualFold(cmp.Or(name, "zstd"), "zstd") {
 			err = fmt.Errorf("compression %q is not zstd", name)

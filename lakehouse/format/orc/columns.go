@@ -12,6 +12,7 @@ type columnSet struct {
 	codec        compressor
 	block        int
 	noDictionary []string
+	share        float64
 	all          []columnWriter
 }
 
@@ -58,8 +59,8 @@ func (s *columnSet) make(base columnBase, t columnar.DataType, dictionary bool) 
 		if t.Kind == columnar.Char {
 			c.charLength = t.Length
 		}
-		if dictionary {
-			c.dict = newDictionary()
+		if dictionary && s.share > 0 {
+			c.dict, c.share = newDictionary(), s.share
 		}
 		return c, nil
 	case columnar.Binary, columnar.VarBinary:

@@ -77,6 +77,11 @@ func (s *fileStat) appendRange(b array.Builder, t columnar.DataType) bool {
 		if !okLo || !okHi {
 			return false
 		}
+		if second := unitsPerSecond(t); hi < 0 && hi >= -second {
+			// Of the last second before 1970 values are read one second late; a
+			// Writer's statistics have that already.
+			hi += second
+		}
 		tb.Append(arrow.Timestamp(lo))
 		tb.Append(arrow.Timestamp(hi))
 		return true

@@ -26,9 +26,10 @@ type stringColumn struct {
 	lengths    intWriter
 	lens       []int64
 	padded     []byte
-	// dict is nil once the column is direct.
-	dict *dictionary
-	ids  []uint32
+	// dict is nil once the column is direct; share is what it must not exceed.
+	dict  *dictionary
+	share float64
+	ids   []uint32
 	// starts are the lengths of ids at which row groups begin.
 	starts []int
 }
@@ -138,16 +139,12 @@ func (c *stringColumn) startGroup() {
 	c.startEntry(c.lengths.position(c.data.position(nil)))
 }
 
-// Limits of a dictionary: the share of distinct values above which it does not
-// pay, and its bytes.
-const (
-	dictionaryShare    = 0.5
-	maxDictionaryBytes = 16 << 20
-)
+// maxDictionaryBytes is how long a dictionary gets.
+const maxDictionaryBytes = 16 << 20
 
 func (c *stringColumn) endGroup() error {
 	c.endEntry()
-	if c.dict != nil && (float64(c.dict.len()) > dictionaryShare*float64(len(c.ids)) || len(c.dict.data) > maxDictionaryBytes) {
+	if c.dict != nil && (float64(c.dict.len()) > c.share*float64(len(c.ids)) || len(c.dict.data) > maxDictionaryBytes) {
 		return c.giveUpDictionary()
 	}
 	return nil

@@ -30,7 +30,7 @@ func (r *Reader) lookup(rows int64, statOf func(id int) *fileStat) func(columnar
 			return ColumnStats{}, false
 		}
 		s := statOf(n.id)
-		if s == nil || s.values > uint64(rows) || f.Type.IsNested() {
+		if s == nil || s.values > uint64(rows) || s.values == 0 && !s.hasNull || f.Type.IsNested() {
 			return ColumnStats{}, false
 		}
 		return s.columnStats(rows, f.Type, memory.DefaultAllocator), true

@@ -13,6 +13,8 @@ const (
 	DefaultChunkSize  = 256 << 10
 	DefaultIndexRows  = 10_000
 	DefaultZstdLevel  = 1
+	// DefaultDictionaryShare is not Java's 0.8: above a half the lengths cost more than the references save.
+	DefaultDictionaryShare = 0.5
 )
 
 // Options steer a Writer; the zero value is Paimon's defaults.
@@ -28,6 +30,9 @@ type Options struct {
 	ChunkSize int
 	// IndexRows is the number of rows of a row group of the index; 0 means DefaultIndexRows.
 	IndexRows int
+	// DictionaryShare is the share of distinct values up to which a text column keeps
+	// its dictionary; 0 means DefaultDictionaryShare, less that there are no dictionaries.
+	DictionaryShare float64
 	// NoDictionary names text columns whose values hardly repeat, which are written directly at once.
 	NoDictionary []string
 	// Mem allocates the arrays of the statistics; nil means the Go allocator.
@@ -45,6 +50,9 @@ func (o Options) withDefaults() Options {
 	o.ChunkSize = min(o.ChunkSize, maxBlockSize/2)
 	if o.IndexRows <= 0 {
 		o.IndexRows = DefaultIndexRows
+	}
+	if o.DictionaryShare == 0 {
+		o.DictionaryShare = DefaultDictionaryShare
 	}
 	if o.Mem == nil {
 		o.Mem = memory.DefaultAllocator

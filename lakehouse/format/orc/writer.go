@@ -65,7 +65,7 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (*Writer, err
 		return nil, fmt.Errorf("starting an ORC file: %w", err)
 	}
 	block := opts.ChunkSize
-	set := columnSet{codec: codec, block: block, noDictionary: opts.NoDictionary, all: []columnWriter{nil}}
+	set := columnSet{codec: codec, block: block, noDictionary: opts.NoDictionary, share: opts.DictionaryShare, all: []columnWriter{nil}}
 	root := &structColumn{columnBase: newColumnBase(0, columnar.Of(columnar.Row).NotNull(), codec, block)}
 	set.all[0] = root
 	if root.children, err = set.fields(fields, true); err != nil {
