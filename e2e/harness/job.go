@@ -26,7 +26,9 @@ type Job struct {
 	t testing.TB
 	// Dir holds script.sql, warehouse and state.
 	Dir string
-	env []string
+	// Timeout ends children that do not end by themselves; NewJob sets the constant.
+	Timeout time.Duration
+	env     []string
 }
 
 // NewJob writes script into a new folder. env are NAME=VALUE for ${NAME} in it;
@@ -42,7 +44,7 @@ func NewJob(t testing.TB, script string, env ...string) *Job {
 			t.Error(err)
 		}
 	})
-	j := &Job{t: t, Dir: dir}
+	j := &Job{t: t, Dir: dir, Timeout: Timeout}
 	j.env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + os.TempDir(),
 		"LEAT_STATE_DIR=" + j.State(), "WAREHOUSE=" + j.Warehouse(),
@@ -122,7 +124,7 @@ func (j *Job) Start(args ...string) *Child {
 // StartCommand runs any leat command in the background, in the job's folder.
 func (j *Job) StartCommand(args ...string) *Child {
 	j.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), j.Timeout)
 	c := &Child{t: j.t, cmd: exec.CommandContext(ctx, program, args...), cancel: cancel, done: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Env = j.Dir, j.env
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err

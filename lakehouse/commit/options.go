@@ -30,6 +30,8 @@ type Options struct {
 	// Dropped is told of compactions that were given up for a conflict: their
 	// inputs are still live (or were changed by another writer), their outputs are not.
 	Dropped func(identifier int64, dropped []spec.CommitMessage)
+	// Lost is told of every snapshot id that another writer took first.
+	Lost func(snapshot int64)
 }
 
 func (o Options) withDefaults() Options {

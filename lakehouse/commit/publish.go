@@ -93,6 +93,9 @@ func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared
 	}
 	err = c.fs.CreateExclusive(ctx, c.snaps.Path(snap.ID), content)
 	if errors.Is(err, fileio.ErrExist) {
+		if c.opt.Lost != nil {
+			c.opt.Lost(snap.ID)
+		}
 		c.discard(ctx, scrap)
 		return false, nil
 	}

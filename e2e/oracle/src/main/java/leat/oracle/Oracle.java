@@ -48,6 +48,7 @@ public final class Oracle {
                     + "             [--user U] [--id N] [--wait] [--filter] [--option k=v ...]\n"
                     + "  compact:   [--user U] [--id N] [--minor]\n"
                     + "  bench-read: --column DECIMAL   times a read of all columns; bench-compact a compaction, not committed\n"
+                    + "  compete:   JSON on stdin [{\"table\",\"name\",\"parts\":[],\"keys\",\"rows\",\"pause_ms\",\"millis\",\"options\"?}]: writers side by side\n"
                     + "  create:    JSON on stdin {\"fields\":[{\"name\",\"type\",\"description\"?}],\"primaryKeys\":[],"
                     + "\"partitionKeys\":[],\"options\":{},\"comment\"?}\n"
                     + "  sketch:    JSON on stdin, see Sketches; no --warehouse, no --table");
@@ -175,9 +176,27 @@ public final class Oracle {
                 break;
             case "bench-read": out.accept(Bench.read(x, need("column"), tmp)); break;
             case "bench-compact": out.accept(Bench.compact(x, tmp)); break;
+            case "analyze": Tables.analyze(x); break;
+            case "compete": compete(c); break;
             case "expire": out.accept(x.newExpireSnapshots().config(x.coreOptions().expireConfig()).expire()); break;
             default: write(x);
         }
+    }
+
+    void compete(Catalog c) throws Exception {
+        List<Competitor> all = new ArrayList<>();
+        List<Thread> threads = new ArrayList<>();
+        for (JsonNode n : Json.M.readTree(in)) {
+            String[] id = n.get("table").asText().split("\\.", 2);
+            FileStoreTable x = Tables.table(c, id[0], id[1]);
+            Map<String, String> o = new HashMap<>();
+            if (n.has("options")) n.get("options").fields().forEachRemaining(e -> o.put(e.getKey(), e.getValue().asText()));
+            all.add(new Competitor(x.copy(o), n, tmp));
+        }
+        for (Competitor one : all) threads.add(new Thread(one));
+        for (Thread t : threads) t.start();
+        for (Thread t : threads) t.join();
+        for (Competitor one : all) out.accept(one.result());
     }
 
     void write(FileStoreTable x) throws Exception {

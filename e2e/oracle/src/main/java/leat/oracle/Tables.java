@@ -14,7 +14,9 @@ import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.node.*;
 import org.apache.paimon.stats.SimpleStats;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.*;
+import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.source.*;
 import org.apache.paimon.types.*;
 import org.apache.paimon.utils.*;
@@ -206,6 +208,15 @@ public final class Tables {
         FileStoreScan sc = t.store().newScan().withSnapshot(snapshot).withKind(mode);
         for (ManifestEntry e : sc.plan().files()) r.add(entry(t, e));
         return r;
+    }
+
+    /** Commits table statistics of the latest snapshot, as ANALYZE does. */
+    public static void analyze(FileStoreTable t) throws Exception {
+        Snapshot s = t.snapshotManager().latestSnapshot();
+        Statistics stats = new Statistics(s.id(), s.schemaId(), s.totalRecordCount(), 1L, Collections.emptyMap());
+        try (BatchTableCommit c = t.newBatchWriteBuilder().newCommit()) {
+            c.updateStatistics(stats);
+        }
     }
 
     public static List<JsonNode> snapshots(FileStoreTable t) throws Exception {
