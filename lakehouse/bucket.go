@@ -53,6 +53,9 @@ func (w *Writer) openTrees(f *frozen) error {
 	}
 	for _, b := range missing {
 		dir, err := w.t.paths.BucketPath(b.part.row, b.no)
+		if err == nil {
+			err = w.claim(b.part.row)
+		}
 		if err != nil {
 			return err
 		}
@@ -122,59 +125,6 @@ func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bu
 		out[id] = b.files
 	}
 	return out, s.ID, nil
-}
-
-// Committed says what became of epoch id: the snapshots its commit made, if
-// any, and whether its compactions were left out because of a conflict. Where
-// somebody else committed in between, or a compaction was dropped, the trees
-// are read again and sequence numbers go on above everything live.
-func (w *Writer) Committed(ctx context.Context, id int64, snapshots []int64, compactDropped bool) error {
-	w.mu.Lock()
-	for _, b := range w.buckets {
-		if b.tree != nil {
-			b.tree.Committed(id)
-		}
-	}
-	reload, known := compactDropped, w.snapshot
-	for _, s := range snapshots {
-		reload = reload || (s != w.snapshot+1 && s > w.snapshot)
-		w.snapshot = max(w.snapshot, s)
-	}
-	open := map[bucketID]*bucket{}
-	if reload {
-		for bid, b := range w.buckets {
-			if b.tree != nil {
-				open[bid] = b
-			}
-		}
-	}
-	w.mu.Unlock()
-	if reload && w.router.keyIndex != nil {
-		if err := w.checkAlone(ctx, known, snapshots); err != nil {
-			return err
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	live, latest, err := w.liveFiles(ctx, open)
-	if err != nil {
-		return err
-	}
-	deleted, err := w.bucketVectors(ctx, latest, open)
-	if err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for bid, b := range open {
-		if b.tree.Reload(live[bid]); b.tree.Settled() {
-			// Else what is prepared counts: should it be dropped, this comes again.
-			b.vectors = deleted[bid]
-		}
-	}
-	w.snapshot = max(w.snapshot, latest)
-	return nil
 }
 
 // compact does unit on bucket b in the background.

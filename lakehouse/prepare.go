@@ -101,6 +101,9 @@ func (w *Writer) number(f *frozen) error {
 	if err := w.openTrees(f); err != nil {
 		return err
 	}
+	if err := w.meetOthers(); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range f.work {

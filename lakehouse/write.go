@@ -44,6 +44,10 @@ type WriteConfig struct {
 	// Anew says that what is written replaces what its partitions hold, which is
 	// not looked at then.
 	Anew bool
+	// Claim is asked before a partition, given as its path, gets its first file of
+	// this writer ("" for a table without partitions); its error ends the writer.
+	// It may be asked again. nil claims nothing.
+	Claim func(partition string) error
 	// Partition picks the partitions that Compact works on; nil takes all.
 	Partition func(spec.BinaryRow) bool
 }
@@ -82,8 +86,9 @@ type Writer struct {
 	lastPrepared *Prepared
 	// epoch counts calls of Prepare, to find idle buckets.
 	epoch int64
-	// snapshot is the newest snapshot known to be in the trees.
-	snapshot int64
+	// snapshot is the newest snapshot known to be in the trees; up to looked,
+	// commits of others were looked for.
+	snapshot, looked int64
 	// compacting counts compactions under way; compacted is closed and renewed whenever one ends.
 	compacting int
 	compacted  chan struct{}

@@ -372,28 +372,3 @@ func TestWritersOfOneAttempt(t *testing.T) {
 		t.Errorf("%d files, want 6", len(names))
 	}
 }
-
-// TestForeignCommitsRaiseSequenceNumbers lets another job change a row between
-// two epochs: once that is noticed, later changes of the first job win again.
-func TestForeignCommitsRaiseSequenceNumbers(t *testing.T) {
-	t.Parallel()
-	tab := newTable(t, crashfs.New(), "/wh/o", ordersSchema(map[string]string{"bucket": "1", "write-only": "true"}))
-	a, b := newJob(t, tab, "a"), newJob(t, tab, "b")
-	a.write(orders(tab.Schema, order{id: 1, status: "a1"}))
-	a.commit()
-	for range 5 {
-		b.write(orders(tab.Schema, order{id: 1, status: "b"}))
-	}
-	b.commit()
-	a.write(orders(tab.Schema, order{id: 2, status: "a2"}))
-	a.commit()
-	a.write(orders(tab.Schema, order{id: 1, status: "a3"}))
-	msgs, _ := a.commit()
-	if n := msgs[0].NewFiles[0].MinSequenceNumber; n < 6 {
-		t.Errorf("sequence number %d after another job's 5", n)
-	}
-	_, rows := readAll(t, tab, lakehouse.ScanOptions{Columns: []string{"order_id", "status"}})
-	if diff := cmp.Diff([]string{"1|a3", "2|a2"}, rows); diff != "" {
-		t.Errorf("rows (-want +got):\n%s", diff)
-	}
-}

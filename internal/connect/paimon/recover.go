@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"leat/internal/dataflow"
@@ -131,10 +132,28 @@ func (s *sink) commitRecovered(ctx context.Context, e *dataflow.Epoch) error {
 	if err != nil {
 		return err
 	}
+	if err := s.claimPartitions(req.Messages); err != nil {
+		return err
+	}
 	if err := s.committer.CheckFiles(ctx, req); err != nil {
 		return err
 	}
 	return s.commitEpoch(ctx, e, true)
+}
+
+// claimPartitions claims what messages are about: another job may have come meanwhile.
+func (s *sink) claimPartitions(messages []spec.CommitMessage) error {
+	paths := spec.NewLayout(s.path, s.table.Schema, s.fs.Join).Partitions
+	for i := range messages {
+		p, err := paths.Path(messages[i].Partition)
+		if err != nil {
+			return err
+		}
+		if err := s.claims.take(strings.TrimSuffix(p, "/")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // appendless reports whether r adds no rows: then it does not matter whether it

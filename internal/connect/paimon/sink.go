@@ -36,6 +36,7 @@ type sink struct {
 	created   int64
 	committer *commit.Committer
 	expire    *expirer
+	claims    *claims
 
 	mu      sync.Mutex
 	writers []*lakehouse.Writer
@@ -62,6 +63,12 @@ func (s *sink) open(ctx context.Context) error {
 	s.table, s.replace = t, s.spec.Replace
 	if s.created, err = s.firstSchemaTime(ctx); err != nil {
 		return err
+	}
+	s.claims = newClaims(s)
+	if len(t.Schema.PartitionKeys) == 0 {
+		if err := s.claims.take(""); err != nil {
+			return err
+		}
 	}
 	v := s.spec.Table.Options
 	s.committer = commit.New(s.fs, s.path, t.Schema, s.commitOptions(v), s.log)
@@ -106,7 +113,7 @@ func (s *sink) LastSnapshot() int64 { return s.last.Load() }
 
 // NewWriter opens a writer; several subtasks write disjoint buckets.
 func (s *sink) NewWriter(ctx context.Context, _, _ int) (dataflow.SinkWriter, error) {
-	w, err := s.table.NewWriter(ctx, lakehouse.WriteConfig{Attempt: s.spec.Attempt, User: s.spec.CommitUser, Budget: s.budget, Pool: s.pool, Log: s.log, Replace: s.replace, Scratch: s.spec.Env.Scratch})
+	w, err := s.table.NewWriter(ctx, lakehouse.WriteConfig{Attempt: s.spec.Attempt, User: s.spec.CommitUser, Budget: s.budget, Pool: s.pool, Log: s.log, Replace: s.replace, Scratch: s.spec.Env.Scratch, Claim: s.claims.take})
 	if err != nil {
 		return nil, err
 	}
@@ -205,8 +212,9 @@ func (s *sink) Close() error {
 	}
 	if s.expire != nil {
 		s.expire.close()
+		s.expire = nil
 	}
-	return nil
+	return s.claims.close()
 }
 
 // writer adapts a lakehouse.Writer.

@@ -70,6 +70,62 @@ func describe(f *os.File, holder []byte) error {
 	return err
 }
 
+// Append adds to what the holder wrote about itself.
+func (l *Lock) Append(text []byte) error {
+	if _, err := l.f.Seek(0, io.SeekEnd); err != nil {
+		return fmt.Errorf("writing %s: %w", l.f.Name(), err)
+	}
+	if _, err := l.f.Write(text); err != nil {
+		return fmt.Errorf("writing %s: %w", l.f.Name(), err)
+	}
+	return nil
+}
+
+// Remove removes the file and gives the lock back.
+func (l *Lock) Remove() error {
+	return errors.Join(os.Remove(l.f.Name()), l.f.Close())
+}
+
+// AcquireFolder locks a folder, made if it is missing, and waits for it: it is
+// for what takes a moment. Nothing is written.
+func AcquireFolder(path string) (*Lock, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("making folder %s: %w", path, err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening folder: %w", err)
+	}
+	for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("locking %s: %w", path, err), f.Close())
+	}
+	return &Lock{f: f}, nil
+}
+
+// Held reports whether somebody, this process included, holds the lock of the
+// file at path; a missing file is not held.
+func Held(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("opening lock file: %w", err)
+	}
+	defer f.Close()
+	switch err := lock(f); {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return true, nil
+	default:
+		return false, fmt.Errorf("locking %s: %w", path, err)
+	}
+}
+
 // Release gives the lock back.
 func (l *Lock) Release() error {
 	if err := l.f.Close(); err != nil {
