@@ -60,6 +60,10 @@ func castArray(a arrow.Array, from, to columnar.DataType) (arrow.Array, error) {
 	if to.IsNested() {
 		return castNested(a, from, to)
 	}
+	if from.EqualIgnoreNull(to) {
+		a.Retain()
+		return a, nil
+	}
 	if !castable(from, to) {
 		return castLossy(a, to), nil
 	}

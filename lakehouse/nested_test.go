@@ -48,6 +48,7 @@ func TestNestedValuesReadAsTheTypeOfNow(t *testing.T) {
 		{"nothing left in a row", rowType(y, field(4, "r", rowType(x))), rowType(y, field(4, "r", rowType(added))), `[{"y":"a","r":{"x":1}}]`, `[{"r":null,"y":"a"}]`},
 		{"wider and added", rowType(x, y), rowType(added, wider, y), rows, `[{"x":1,"y":"a","z":null},null,{"x":null,"y":"b","z":null},{"x":4,"y":null,"z":null}]`},
 		{"narrower", rowType(wider), rowType(x), `[{"x":4294967297}]`, `[{"x":1}]`},
+		{"others stay", rowType(field(1, "d", columnar.Of(columnar.Date)), field(2, "b", columnar.Of(columnar.Boolean)), field(3, "x", number)), rowType(field(1, "d", columnar.Of(columnar.Date)), field(2, "b", columnar.Of(columnar.Boolean)), field(3, "x", columnar.Of(columnar.BigInt))), `[{"d":"2024-02-29","b":true,"x":7}]`, `[{"d":"2024-02-29","b":true,"x":7}]`},
 		{"wider element", listType(number), listType(columnar.Of(columnar.BigInt)), `[[1,null],null,[],[3]]`, `[[1,null],null,[],[3]]`},
 		{"element of more digits", listType(columnar.DecimalOf(4, 1)), listType(columnar.DecimalOf(9, 3)), `[["1.5"],[]]`, `[["1.500"],[]]`},
 		{"looser element", listType(number.NotNull()), listType(number), `[[1,2],null]`, `[[1,2],null]`},

@@ -246,12 +246,35 @@ func normalRows(rows []judge.Row, s *columnar.Schema) []judge.Row {
 	return out
 }
 
-// same compares rows of columns s as two readers, or an expectation, have them.
+// same compares rows of columns s, of which the first tells rows apart, as two
+// readers, or an expectation, have them.
 func same(t testing.TB, s *columnar.Schema, wantName string, want []judge.Row, gotName string, got []judge.Row) {
 	t.Helper()
-	if d := judge.Diff(wantName, normalRows(want, s), gotName, normalRows(got, s)); d != "" {
-		t.Error(d[:min(len(d), 6000)])
+	want, got = normalRows(want, s), normalRows(got, s)
+	if judge.Diff(wantName, want, gotName, got) == "" {
+		return
 	}
+	key := s.Fields[0].Name
+	byKey := map[string]judge.Row{}
+	for _, r := range got {
+		byKey[text(r[key])] = r
+	}
+	for _, f := range s.Fields {
+		differ, sample := 0, ""
+		for _, r := range want {
+			other, ok := byKey[text(r[key])]
+			if a, b := text(r[f.Name]), text(other[f.Name]); !ok || a != b {
+				if differ++; differ == 1 {
+					sample = fmt.Sprintf("%s %s: %.300s, in %s: %.300s", key, text(r[key]), a, gotName, b)
+				}
+			}
+		}
+		if differ > 0 {
+			t.Errorf("%s has %d rows, %s has %d; column %s of type %s differs in %d: %s", wantName, len(want), gotName, len(got), f.Name, f.Type, differ, sample)
+			return
+		}
+	}
+	t.Errorf("%s has %d rows, %s has %d", wantName, len(want), gotName, len(got))
 }
 
 // batchOf makes a batch of rows; a row without _kind is an insert.
