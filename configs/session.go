@@ -44,6 +44,15 @@ var (
 	CheckpointDir = String(Session, "execution.checkpointing.dir", "",
 		"Folder of the checkpoint log; the default is below the state directory.", Optional(),
 		WithAliases("state.checkpoints.dir", "state.backend.fs.checkpointdir"))
+	SavepointDir = String(Session, "execution.checkpointing.savepoint-dir", "",
+		"Folder in which savepoints are made; the default is beside the checkpoint log.", Optional(), WithAliases("state.savepoints.dir"))
+	RecoveryPath = String(Session, "execution.state-recovery.path", "",
+		"Savepoint to start from, as --from.", Optional(), WithAliases("execution.savepoint.path"))
+	IgnoreUnclaimed = Bool(Session, "execution.state-recovery.ignore-unclaimed-state", false,
+		"State of sources and sinks that the script no longer has is left behind.", WithAliases("execution.savepoint.ignore-unclaimed-state"))
+	ClaimMode = Enum(Session, "execution.state-recovery.claim-mode", "NO_CLAIM",
+		"Who owns the savepoint that a job starts from; leat never deletes one by itself.", []string{"NO_CLAIM", "CLAIM", "LEGACY"},
+		WithAliases("execution.savepoint-restore-mode"), RefuseWords("NO_CLAIM", "CLAIM"))
 	CheckpointRetention = Enum(Session, "execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION",
 		"Whether checkpoints stay when a job is cancelled.",
 		[]string{"RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS"})

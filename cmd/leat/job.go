@@ -17,10 +17,10 @@ import (
 func (a *app) jobCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "job",
-		Short:   "List, show, wait for and stop the jobs running on this machine",
-		Example: "  leat job list\n  leat job wait orders --until caught-up --timeout 60s\n  leat job stop orders",
+		Short:   "List, show, wait for, save and stop the jobs running on this machine",
+		Example: "  leat job list\n  leat job wait orders --until caught-up --timeout 60s\n  leat job savepoint orders\n  leat job stop orders",
 	}
-	c.AddCommand(a.jobListCommand(), a.jobShowCommand(), a.jobWaitCommand(), a.jobStopCommand())
+	c.AddCommand(a.jobListCommand(), a.jobShowCommand(), a.jobWaitCommand(), a.jobSavepointCommand(), a.jobStopCommand())
 	group(c)
 	return c
 }
@@ -100,32 +100,12 @@ func (a *app) jobShowCommand() *cobra.Command {
 	}
 }
 
-func (a *app) jobStopCommand() *cobra.Command {
-	var timeout time.Duration
-	c := &cobra.Command{
-		Use: "stop NAME", Short: "Stop a job after a last checkpoint", Example: "  leat job stop orders", Args: exactArgs(1, "the name of a job"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c := a.client()
-			s, err := c.Find(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if err := c.Stop(cmd.Context(), &s); err != nil {
-				return err
-			}
-			return poll(cmd.Context(), c, &s, timeout, "stopped", func(*job.Status) bool { return false })
-		},
-	}
-	c.Flags().DurationVar(&timeout, "timeout", 60*time.Second, "how long to wait for the end")
-	return c
-}
-
 func (a *app) jobWaitCommand() *cobra.Command {
 	var timeout time.Duration
 	var until string
 	c := &cobra.Command{
 		Use: "wait NAME", Short: "Wait until a job has reached a state", Args: exactArgs(1, "the name of a job"),
-		Long:    "Wait until a job has its snapshot in the lake (--until snapshot), has read and committed what was there when the wait began to be caught up (--until caught-up), or has ended (--until end).",
+		Long:    "Wait until a job has its snapshot in the lake (--until snapshot), has read and committed what was there when the wait began to be caught up (--until caught-up), or has ended (--until end).\nA job that is just being started is waited for too.",
 		Example: "  leat job wait orders --until snapshot --timeout 10m",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			begin := time.Now()
@@ -134,10 +114,11 @@ func (a *app) jobWaitCommand() *cobra.Command {
 				return usageError(fmt.Sprintf("--until '%s' is not a state", until), "write snapshot, caught-up or end")
 			}
 			c := a.client()
-			s, err := c.Find(cmd.Context(), args[0])
+			s, err := awaitJob(cmd, c, args[0], timeout)
 			if err != nil {
 				return err
 			}
+			timeout -= time.Since(begin)
 			w := waiter{read: func(s *job.Status) bool { return read(s, begin) }}
 			return poll(cmd.Context(), c, &s, timeout, until, w.committed)
 		},
@@ -145,6 +126,27 @@ func (a *app) jobWaitCommand() *cobra.Command {
 	c.Flags().StringVar(&until, "until", "caught-up", "snapshot, caught-up or end")
 	c.Flags().DurationVar(&timeout, "timeout", 60*time.Second, "how long to wait")
 	return c
+}
+
+// awaitJob finds a job, or waits for it to appear: `leat run` is heard of once it
+// has read its script.
+func awaitJob(cmd *cobra.Command, c *job.Client, name string, timeout time.Duration) (job.Status, error) {
+	told := false
+	for begin := time.Now(); ; {
+		s, err := c.Find(cmd.Context(), name)
+		if err == nil || time.Since(begin) > timeout {
+			return s, err
+		}
+		if !told && time.Since(begin) > time.Second {
+			fmt.Fprintf(cmd.ErrOrStderr(), "waiting for a job called %s to start\n", name)
+			told = true
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-cmd.Context().Done():
+			return s, context.Cause(cmd.Context())
+		}
+	}
 }
 
 var waitStates = map[string]func(s *job.Status, begin time.Time) bool{

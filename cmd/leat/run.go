@@ -21,6 +21,8 @@ import (
 type runFlags struct {
 	fresh, replace, catchUp bool
 	vars                    []string
+	from                    string
+	rollback, reset         bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -31,9 +33,9 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run a script of SET, CREATE and INSERT statements: all its INSERTs are one job.
 ALTER, DROP, CALL and SELECT statements are carried out in order before it starts.
 The job runs until stopped and resumes by itself from its last checkpoint when it is
-run again. SCRIPT - reads standard input. ${NAME} in string literals is --var NAME=…
+run again; --from starts it from a savepoint. SCRIPT - reads standard input. ${NAME} in string literals is --var NAME=…
 or the environment variable.`,
-		Example: "  leat run orders.sql\n  leat run orders.sql --catch-up --set execution.checkpointing.interval=1s\n  leat run orders.sql --fresh --replace",
+		Example: "  leat run orders.sql\n  leat run orders.sql --catch-up --set execution.checkpointing.interval=1s\n  leat run orders.sql --fresh --replace\n  leat run orders.sql --from savepoints/savepoint-1f0c3a-9b2f61d20c4e --rollback-tables",
 		Args:    exactArgs(1, "one script"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd, args[0], f)
@@ -42,6 +44,9 @@ or the environment variable.`,
 	c.Flags().BoolVar(&f.catchUp, "catch-up", false, "end once everything committed in the source at the start is in the lake")
 	c.Flags().BoolVar(&f.fresh, "fresh", false, "begin anew instead of resuming; refused over tables that hold rows")
 	c.Flags().BoolVar(&f.replace, "replace", false, "with --fresh: overwrite tables that hold rows")
+	c.Flags().StringVar(&f.from, "from", "", "start from this savepoint; refused if the tables hold later commits of the job")
+	c.Flags().BoolVar(&f.rollback, "rollback-tables", false, "with --from: take tables that hold later commits back to the savepoint")
+	c.Flags().BoolVar(&f.reset, "reset-consumers", false, "with --rollback-tables: also where consumers have read later snapshots")
 	c.Flags().StringArrayVar(&f.vars, "var", nil, "NAME=VALUE for ${NAME} in the script")
 	c.Flags().StringArray("set", nil, "KEY=VALUE, as SET 'KEY' = 'VALUE' before the script")
 	c.Flags().String("name", "", "name of the job, as SET 'pipeline.name'")
@@ -74,12 +79,16 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 	if err := job.GuardRunning(cmd.Context(), a.client(), result.Steps); err != nil {
 		return err
 	}
+	if result.Plan == nil && (f.from != "" || f.rollback || f.reset) {
+		return usageError("the script has no INSERT, so there is no job to start from a savepoint", "leave --from, --rollback-tables and --reset-consumers out")
+	}
 	if result.Plan == nil {
 		return job.Apply(cmd.Context(), result.Steps, quiet{out})
 	}
 	p := newProgress(errOut)
 	j := job.New(job.Spec{
 		Result: result, Script: file, StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
+		From: f.from, RollbackTables: f.rollback, ResetConsumers: f.reset,
 		Log: log, Listener: p.listener(), Output: quiet{out},
 		Notice: func(text string) { p.print("notice: " + text) },
 	})

@@ -25,6 +25,8 @@ type syncFlags struct {
 	mysqlConf, tableConf    []string
 	// includingTables and excludingTables are the flags of Paimon's actions.
 	includingTables, excludingTables string
+	from                             string
+	rollback, reset                  bool
 }
 
 func (a *app) syncCommand() *cobra.Command {
@@ -75,6 +77,9 @@ LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and
 	fl.BoolVar(&f.catchUp, "catch-up", false, "end once everything committed in the source at the start is in the lake")
 	fl.BoolVar(&f.fresh, "fresh", false, "begin anew instead of resuming; refused over tables that hold rows")
 	fl.BoolVar(&f.replace, "replace", false, "with --fresh: overwrite tables that hold rows")
+	fl.StringVar(&f.from, "from", "", "start from this savepoint; refused if the tables hold later commits of the job")
+	fl.BoolVar(&f.rollback, "rollback-tables", false, "with --from: take tables that hold later commits back to the savepoint")
+	fl.BoolVar(&f.reset, "reset-consumers", false, "with --rollback-tables: also where consumers have read later snapshots")
 	fl.StringArray("set", nil, "KEY=VALUE, as SET 'KEY' = 'VALUE' in a script")
 	fl.String("name", "", "name of the job (default sync_ and the tables of --include)")
 	fl.String("warehouse", "", "folder or URL of the warehouse")
@@ -112,6 +117,7 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	p := newProgress(errOut)
 	j := job.New(job.Spec{
 		Result: result, Script: "sync mysql", StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
+		From: f.from, RollbackTables: f.rollback, ResetConsumers: f.reset,
 		Log: log, Listener: p.listener(), Notice: func(text string) { p.print("notice: " + text) },
 	})
 	return runJob(cmd.Context(), j, p)

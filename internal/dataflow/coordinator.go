@@ -57,6 +57,7 @@ func (c *coordinator) run(ctx context.Context) error {
 		c.stats.Store(&s)
 		if done || err != nil {
 			c.answer(c.p.next, cmp.Or(err, ErrStopped))
+			c.answerSavepoints(cmp.Or(err, ErrStopped))
 			return err
 		}
 		var due <-chan time.Time
@@ -70,9 +71,13 @@ func (c *coordinator) run(ctx context.Context) error {
 		case <-due:
 		case <-stop:
 			c.p.stopping, stop = true, nil
-		case done := <-c.e.requests:
+		case r := <-c.e.requests:
+			if r.savepoint != nil {
+				c.p.wanted = append(c.p.wanted, r.savepoint)
+				continue
+			}
 			c.p.requested = true
-			c.waiters = append(c.waiters, waiter{from: c.p.next, done: done})
+			c.waiters = append(c.waiters, waiter{from: c.p.next, done: r.done})
 		case ev := <-c.events:
 			ev(c, time.Now())
 		}
@@ -90,7 +95,7 @@ func (c *coordinator) act(ctx context.Context) (bool, error) {
 		case actStore:
 			c.group.Go(func() error { return c.store(ctx, a) })
 		case actCommit:
-			c.group.Go(func() error { return c.commit(ctx, a.checkpoint) })
+			c.group.Go(func() error { return c.commit(ctx, a) })
 		case actTell:
 			c.tell(a.event)
 		case actFail:
@@ -131,6 +136,16 @@ func (c *coordinator) answer(id CheckpointID, err error) {
 		}
 	}
 	c.waiters = kept
+}
+
+// answerSavepoints releases the callers of Savepoint when the execution ends.
+func (c *coordinator) answerSavepoints(err error) {
+	for _, r := range c.p.wanted {
+		r.done <- err
+	}
+	if e := c.p.cur; e != nil && e.savepoint != nil && c.p.phase != phaseCommitting {
+		e.savepoint.done <- err
+	}
 }
 
 // store observes the sinks and appends the entry of a checkpoint. A retryable
@@ -180,7 +195,8 @@ func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 // sinksAtOnce bounds how many sinks are recovered, observed or committed side by side.
 const sinksAtOnce = 4
 
-func (c *coordinator) commit(ctx context.Context, ck *Checkpoint) error {
+func (c *coordinator) commit(ctx context.Context, a action) error {
+	ck := a.checkpoint
 	err := c.e.eachSink(func(n *SinkNode) error {
 		err := c.commitSink(ctx, n, ck.ID, ck.Sinks[n.UID].Epochs)
 		if err != nil {
@@ -191,6 +207,16 @@ func (c *coordinator) commit(ctx context.Context, ck *Checkpoint) error {
 	})
 	if err != nil {
 		return err
+	}
+	if r := a.savepoint; r != nil {
+		err := c.savepoint(ctx, r, ck)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		r.done <- err
+		if err != nil && r.Stop {
+			return savepointFailed(err)
+		}
 	}
 	c.post(ctx, func(c *coordinator, now time.Time) {
 		c.p.committedNow(now)

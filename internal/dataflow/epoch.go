@@ -15,7 +15,9 @@ type epochState struct {
 	// injections and acks count what is missing.
 	injections, acks int
 	// last says that no source reads on after this barrier.
-	last        bool
+	last bool
+	// savepoint is what the checkpoint of this epoch was triggered for, nil for none.
+	savepoint   *SavepointRequest
 	values      [][]json.RawMessage
 	rows, bytes int64
 }
@@ -23,6 +25,9 @@ type epochState struct {
 // checkpoint gives the entry of the current checkpoint, without what the sinks observe.
 func (p *protocol) checkpoint() *Checkpoint {
 	c := &Checkpoint{ID: p.cur.id, Sources: map[string]SourceState{}, Sinks: map[string]SinkRecord{}}
+	if r := p.cur.savepoint; r != nil {
+		c.Savepoint = &r.SavepointRef
+	}
 	for i, s := range p.cur.states {
 		c.Sources[p.sources[i]] = *s
 	}

@@ -22,7 +22,7 @@ type Execution struct {
 	stopOnce sync.Once
 	// stopped is closed by Stop, finished after the last checkpoint, over when Run ends.
 	stopped, finished, over chan struct{}
-	requests                chan chan error
+	requests                chan request
 	// abort ends the running tasks with an error.
 	abort context.CancelCauseFunc
 
@@ -43,7 +43,7 @@ func NewExecution(g Graph, cfg Config, log Log, from Restore, l Listener) (*Exec
 	return &Execution{
 		graph: g, cfg: cfg.withDefaults(), log: log, restore: from, listener: l,
 		stopped: make(chan struct{}), finished: make(chan struct{}), over: make(chan struct{}),
-		requests: make(chan chan error),
+		requests: make(chan request),
 	}, nil
 }
 
@@ -211,20 +211,30 @@ func (e *Execution) Stop() { e.stopOnce.Do(func() { close(e.stopped) }) }
 // returns when a checkpoint triggered after the call is committed (nil), has
 // failed, or the execution or ctx has ended.
 func (e *Execution) TriggerNow(ctx context.Context) error {
-	done := make(chan error, 1)
+	return e.await(ctx, request{done: make(chan error, 1)})
+}
+
+// request is what TriggerNow and Savepoint hand to the coordinator.
+type request struct {
+	done chan error
+	// savepoint is nil for a mere checkpoint.
+	savepoint *SavepointRequest
+}
+
+func (e *Execution) await(ctx context.Context, r request) error {
 	select {
-	case e.requests <- done:
+	case e.requests <- r:
 	case <-e.over:
 		return ErrStopped
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 	select {
-	case err := <-done:
+	case err := <-r.done:
 		return err
 	case <-e.over:
 		select {
-		case err := <-done:
+		case err := <-r.done:
 			return err
 		default:
 			return ErrStopped

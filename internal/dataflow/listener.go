@@ -19,6 +19,8 @@ type Listener struct {
 	Committed func(Committed)
 	// CommitRetry: a commit failed and is tried again.
 	CommitRetry func(CommitRetry)
+	// SavepointTaken: a savepoint was written.
+	SavepointTaken func(SavepointTaken)
 	// SourceStatus: a source reported progress.
 	SourceStatus func(uid string, s SourceStatus)
 }
@@ -72,6 +74,12 @@ type Committed struct {
 	Duration time.Duration
 	// Tries counts the calls of Sink.Commit.
 	Tries int
+}
+
+// SavepointTaken is told when a savepoint was written.
+type SavepointTaken struct {
+	ID CheckpointID
+	SavepointRef
 }
 
 // CommitRetry is told when a commit will be tried again.

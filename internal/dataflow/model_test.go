@@ -307,12 +307,16 @@ func (modulo) Route(b *columnar.Batch, n int, out []int32) error {
 
 // job is a source, a pipeline and a sink over a target and a log that outlive it.
 type job struct {
-	src    *counting
-	sink   *sink
-	cfg    dataflow.Config
-	listen dataflow.Listener
-	fs     fileio.FS
-	dir    string
+	src  *counting
+	sink *sink
+	// keeper is a sink around it that holds savepoints, nil for none.
+	keeper dataflow.Sink
+	// abandoned are savepoints that earlier runs did not end.
+	abandoned []string
+	cfg       dataflow.Config
+	listen    dataflow.Listener
+	fs        fileio.FS
+	dir       string
 	// subtasks of the sink, 0 means 1.
 	subtasks int
 	attempts int
@@ -338,10 +342,15 @@ func (j *job) start(ctx context.Context) (*dataflow.Execution, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Abandoned = j.abandoned
+	var target dataflow.Sink = j.sink
+	if j.keeper != nil {
+		target = j.keeper
+	}
 	g := dataflow.Graph{
 		Sources:   []dataflow.SourceNode{{UID: "src", Reader: j.src, Ports: 1}},
 		Pipelines: []dataflow.Pipeline{{UID: "calc", Source: "src", Router: modulo{}, Sink: "sink"}},
-		Sinks:     []dataflow.SinkNode{{UID: "sink", Sink: j.sink, Parallelism: j.subtasks}},
+		Sinks:     []dataflow.SinkNode{{UID: "sink", Sink: target, Parallelism: j.subtasks}},
 	}
 	return dataflow.NewExecution(g, j.cfg, &crashingLog{Store: store, crash: j.sink.crash}, r, j.listen)
 }

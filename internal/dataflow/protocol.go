@@ -42,8 +42,10 @@ type protocol struct {
 
 	stopping  bool
 	requested bool
-	ended     []bool
-	stats     CheckpointStats
+	// wanted are savepoints to take, each with a checkpoint of its own.
+	wanted []*SavepointRequest
+	ended  []bool
+	stats  CheckpointStats
 }
 
 // sinkShape is what protocol needs to know of a sink.
@@ -76,6 +78,8 @@ type action struct {
 	final bool
 	// checkpoint lacks what the sinks observe.
 	checkpoint *Checkpoint
+	// savepoint is what to take once the checkpoint is committed, nil for none.
+	savepoint *SavepointRequest
 	// until bounds the retries of a log write.
 	until time.Time
 	err   error
@@ -138,7 +142,7 @@ func (p *protocol) deadline() (time.Time, bool) {
 		return p.cur.injected.Add(p.cfg.Timeout), true
 	case p.phase != phaseIdle:
 		return time.Time{}, false
-	case p.stopping || p.requested || p.allEnded():
+	case p.stopping || p.requested || len(p.wanted) > 0 || p.allEnded():
 		return p.started, true
 	case p.cfg.Interval <= 0:
 		return time.Time{}, false
@@ -170,6 +174,10 @@ func (p *protocol) trigger(now time.Time) {
 	for i, s := range p.sinks {
 		e.values[i] = make([]json.RawMessage, s.subtasks)
 		e.acks += s.subtasks
+	}
+	if len(p.wanted) > 0 {
+		e.savepoint, p.wanted = p.wanted[0], p.wanted[1:]
+		p.stopping = p.stopping || e.savepoint.Stop
 	}
 	p.next++
 	p.cur, p.epochs = e, append(p.epochs, e)
@@ -246,7 +254,7 @@ func (p *protocol) maybeComplete(now time.Time) {
 		}
 	}
 	c := p.checkpoint()
-	if p.stored != nil && !p.unsettled && !carriesCommittables(c) && sameStates(p.stored, c.Sources) {
+	if p.cur.savepoint == nil && p.stored != nil && !p.unsettled && !carriesCommittables(c) && sameStates(p.stored, c.Sources) {
 		p.stats.Skipped++
 		p.tell(CheckpointSkipped{ID: c.ID})
 		p.finish(now)
@@ -268,7 +276,7 @@ func (p *protocol) storedNow(now time.Time, c *Checkpoint, err error) {
 	p.stats.Completed++
 	p.stats.LastID, p.stats.LastDuration, p.stats.LastRows, p.stats.LastBytes = c.ID, d, p.cur.rows, p.cur.bytes
 	p.tell(CheckpointCompleted{ID: c.ID, Duration: d, Rows: p.cur.rows, Bytes: p.cur.bytes, Epochs: len(p.epochs)})
-	p.out = append(p.out, action{kind: actCommit, id: c.ID, checkpoint: c})
+	p.out = append(p.out, action{kind: actCommit, id: c.ID, checkpoint: c, savepoint: p.cur.savepoint})
 }
 
 // committedNow says that all sinks have committed.
@@ -289,6 +297,9 @@ func (p *protocol) finish(now time.Time) {
 func (p *protocol) fail(now time.Time, err error) {
 	e := p.cur
 	p.cur, p.phase, p.lastEnd = nil, phaseIdle, now
+	if e.savepoint != nil {
+		p.wanted = append([]*SavepointRequest{e.savepoint}, p.wanted...)
+	}
 	p.failures++
 	p.stats.Failed++
 	p.tell(CheckpointFailed{ID: e.id, Duration: now.Sub(e.injected), Err: err, InARow: p.failures, Tolerated: p.cfg.TolerableFailures})

@@ -28,7 +28,7 @@ import (
 //	ack SINK[/SUBTASK] ID VALUE  VALUE - is an empty epoch
 //	unready SINK                 a wait failed and is tried again
 //	stored | store-failed        the entry is in the log, or not
-//	committed | ended SOURCE | stop | now
+//	committed | ended SOURCE | stop | now | savepoint NAME [stop]
 func TestProtocolScripts(t *testing.T) {
 	t.Parallel()
 	datadriven.Walk(t, "testdata/protocol", func(t *testing.T, path string) {
@@ -169,6 +169,8 @@ func (s *script) step(t *testing.T, w []string) {
 		s.p.stopping = true
 	case "now":
 		s.p.requested = true
+	case "savepoint":
+		s.p.wanted = append(s.p.wanted, &SavepointRequest{SavepointRef: SavepointRef{Name: w[1]}, Stop: len(w) > 2})
 	default:
 		t.Fatalf("unknown step %v", w)
 	}
@@ -205,7 +207,11 @@ func (s *script) act() {
 			}
 			fmt.Fprintf(&s.out, "store until %s: %s\n", a.until.Sub(s.begin), b)
 		case actCommit:
-			fmt.Fprintf(&s.out, "commit %d\n", a.id)
+			fmt.Fprintf(&s.out, "commit %d", a.id)
+			if r := a.savepoint; r != nil {
+				fmt.Fprintf(&s.out, " and take %s", r.Name)
+			}
+			fmt.Fprintln(&s.out)
 		case actFail:
 			fmt.Fprintf(&s.out, "end the job: %v, retry=%v\n", a.err, diag.Retryable(a.err))
 		case actDone:

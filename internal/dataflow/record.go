@@ -13,6 +13,8 @@ type Checkpoint struct {
 	Sources map[string]SourceState `json:"sources"`
 	// Sinks holds what is known of each sink by uid.
 	Sinks map[string]SinkRecord `json:"sinks"`
+	// Savepoint is the one the checkpoint was taken for.
+	Savepoint *SavepointRef `json:"savepoint,omitempty"`
 }
 
 // SinkRecord is what a checkpoint stores of a sink.
@@ -41,6 +43,8 @@ type Restore struct {
 	NextID CheckpointID
 	// DeadAttempts are the uuids of earlier runs whose files may be lying about.
 	DeadAttempts []string
+	// Abandoned are the names of savepoints that were begun and not written.
+	Abandoned []string
 }
 
 func (r *Restore) nextID() CheckpointID {
@@ -65,10 +69,10 @@ func (r *Restore) source(uid string) json.RawMessage {
 // sink gives what Sink.Recover needs; nil for a fresh job. A sink that the
 // checkpoint does not know gets a recovery without epochs, for its dead attempts.
 func (r *Restore) sink(uid string) *SinkRecovery {
-	if r.Checkpoint == nil && len(r.DeadAttempts) == 0 {
+	if r.Checkpoint == nil && len(r.DeadAttempts) == 0 && len(r.Abandoned) == 0 {
 		return nil
 	}
-	rec := &SinkRecovery{DeadAttempts: r.DeadAttempts}
+	rec := &SinkRecovery{DeadAttempts: r.DeadAttempts, Abandoned: r.Abandoned}
 	if r.Checkpoint != nil {
 		s := r.Checkpoint.Sinks[uid]
 		rec.Observed, rec.Epochs = s.Observed, s.Epochs

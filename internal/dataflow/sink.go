@@ -20,8 +20,9 @@ type Sink interface {
 	// Recover brings the target to the state of the last entry: it commits what
 	// that checkpoint prepared and did not commit, refuses (diag.Guard) if the
 	// target is not the one the entry knows, and then removes the files of dead
-	// attempts. last is nil for a fresh job; after an attempt that completed no
-	// checkpoint it has dead attempts only, and Observed is nil.
+	// attempts and what abandoned savepoints hold. last is nil for a fresh job;
+	// after an attempt that completed no checkpoint it has these two only, and
+	// Observed is nil.
 	Recover(ctx context.Context, last *SinkRecovery) error
 	// NewWriter opens the writer of one of n parallel subtasks.
 	NewWriter(ctx context.Context, subtask, n int) (SinkWriter, error)
@@ -73,6 +74,8 @@ type SinkRecovery struct {
 	Epochs []Epoch `json:"epochs"`
 	// DeadAttempts are the uuids of earlier runs, recorded before their first file.
 	DeadAttempts []string `json:"dead_attempts"`
+	// Abandoned are savepoints whose hold, if there is one, is to be released.
+	Abandoned []string `json:"abandoned,omitempty"`
 }
 
 // Router chooses the subtask of each row for a hash exchange.

@@ -48,6 +48,7 @@ const (
 	CodeJobUnknown   Code = 5004
 	CodeCheckpoint   Code = 5005
 	CodeFreshRefused Code = 5006 // --fresh over a non-empty table
+	CodeSavepoint    Code = 5007 // a savepoint that cannot be taken, read or restored
 
 	CodeUsage    Code = 6001
 	CodeSettings Code = 6002

@@ -1,10 +1,12 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -17,7 +19,7 @@ import (
 )
 
 // control is the local HTTP server of a running job on a unix socket:
-// GET /status, POST /stop. A job registers by its socket in <state-dir>/run.
+// GET /status, POST /stop, POST /savepoint. A job registers by its socket in <state-dir>/run.
 type control struct {
 	path   string
 	server *http.Server
@@ -50,6 +52,7 @@ func (j *Job) serve() (*control, error) {
 		j.Stop()
 		w.WriteHeader(http.StatusAccepted)
 	})
+	mux.HandleFunc("POST /savepoint", j.answerSavepoint)
 	c := &control{path: path, server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
@@ -68,6 +71,7 @@ func stateError(err error) error {
 }
 
 func (c *control) close() {
+	// An answer that a last savepoint made possible gets out.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = c.server.Shutdown(ctx)
@@ -119,6 +123,72 @@ func (c *Client) Find(ctx context.Context, name string) (Status, error) {
 	return Status{}, e
 }
 
+// savepointAsked is the body of POST /savepoint.
+type savepointAsked struct {
+	Path string `json:"path"`
+	Stop bool   `json:"stop"`
+}
+
+// answerSavepoint answers once the savepoint is taken, however long that lasts;
+// who goes away earlier finds it in the status.
+func (j *Job) answerSavepoint(w http.ResponseWriter, r *http.Request) {
+	var asked savepointAsked
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	info, err := j.Savepoint(r.Context(), asked.Path, asked.Stop)
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(http.StatusConflict)
+		_ = json.NewEncoder(w).Encode(toldOf(err))
+		return
+	}
+	_ = json.NewEncoder(w).Encode(&info)
+}
+
+// told is an error as it goes over the socket.
+type told struct {
+	Code   diag.Code   `json:"code"`
+	Domain diag.Domain `json:"domain"`
+	Msg    string      `json:"msg"`
+	Notes  []string    `json:"notes,omitempty"`
+	Hint   string      `json:"hint"`
+}
+
+func toldOf(err error) told {
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		return told{Code: diag.CodeSavepoint, Domain: diag.External, Msg: err.Error(), Hint: "look at the output of the job's run"}
+	}
+	t := told{Code: e.Code, Domain: e.Domain, Msg: e.Msg, Notes: e.Notes, Hint: e.Hint}
+	if e.Table != "" {
+		t.Msg = "table " + e.Table + ": " + t.Msg
+	}
+	if e.Cause != nil {
+		t.Msg += ": " + e.Cause.Error()
+	}
+	return t
+}
+
+// Savepoint takes a savepoint of a job below path (the job's own place if empty),
+// with stop as its end. It waits until ctx ends.
+func (c *Client) Savepoint(ctx context.Context, s *Status, path string, stop bool) (SavepointInfo, error) {
+	body, err := json.Marshal(savepointAsked{Path: path, Stop: stop})
+	if err != nil {
+		return SavepointInfo{}, fmt.Errorf("asking for a savepoint: %w", err)
+	}
+	var info SavepointInfo
+	err = exchange(ctx, socketPath(c.stateDir, s.Key), http.MethodPost, "/savepoint", bytes.NewReader(body), &info)
+	if err != nil && ctx.Err() != nil {
+		return info, &diag.Error{
+			Domain: diag.External, Code: diag.CodeSavepoint, Msg: fmt.Sprintf("the savepoint of job %s was not taken in time; it will be once the job can", s.Name),
+			Hint: "see `leat job show " + s.Name + "`, and wait longer with --timeout",
+		}
+	}
+	return info, err
+}
+
 // Stop asks a job to end after a last checkpoint.
 func (c *Client) Stop(ctx context.Context, s *Status) error {
 	return call(ctx, socketPath(c.stateDir, s.Key), http.MethodPost, "/stop", nil)
@@ -132,14 +202,21 @@ func (c *Client) Refresh(ctx context.Context, s *Status) (Status, error) {
 }
 
 func call(ctx context.Context, socket, method, path string, into any) error {
-	client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return exchange(ctx, socket, method, path, http.NoBody, into)
+}
+
+// exchange asks a job. An answer with an error is that error.
+func exchange(ctx context.Context, socket, method, path string, body io.Reader, into any) error {
+	client := http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
 			return d.DialContext(ctx, "unix", socket)
 		},
 	}}
 	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, method, "http://job"+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, method, "http://job"+path, body)
 	if err != nil {
 		return fmt.Errorf("asking the job: %w", err)
 	}
@@ -148,6 +225,13 @@ func call(ctx context.Context, socket, method, path string, into any) error {
 		return fmt.Errorf("asking the job: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusConflict {
+		var t told
+		if err := json.NewDecoder(resp.Body).Decode(&t); err != nil {
+			return fmt.Errorf("reading the job's answer: %w", err)
+		}
+		return &diag.Error{Code: t.Code, Domain: t.Domain, Msg: t.Msg, Notes: t.Notes, Hint: t.Hint}
+	}
 	if into == nil {
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 	"leat/configs"
 	"leat/internal/connect"
 	"leat/internal/dataflow"
-	"leat/internal/dataflow/checkpoint"
 	"leat/internal/diag"
 	"leat/planner"
 )
@@ -64,20 +63,17 @@ func checkSources(ctx context.Context, g *dataflow.Graph) error {
 
 // guardTables refuses a known job whose tables the script would have to create:
 // their data is gone, and the source would go on where it was.
-func guardTables(r *planner.Result, last *checkpoint.Entry) error {
-	if last == nil || last.Checkpoint == nil {
-		return nil
-	}
+func guardTables(r *planner.Result, last *dataflow.Checkpoint) error {
 	var errs diag.List
 	for _, step := range r.Steps {
 		if step.Kind != planner.StepCreate || step.Table == "" {
 			continue
 		}
 		full := step.Catalog + "." + step.Database + "." + step.Table
-		if _, known := last.Checkpoint.Sinks["sink:"+full]; known {
+		if _, known := last.Sinks["sink:"+full]; known {
 			errs = append(errs, &diag.Error{
 				Domain: diag.Guard, Code: diag.CodeLakeMissing, Table: full,
-				Msg:  fmt.Sprintf("the job has written it up to checkpoint %d, and it is not in %s any more", last.Checkpoint.ID, step.Warehouse),
+				Msg:  fmt.Sprintf("the job has written it up to checkpoint %d, and it is not in %s any more", last.ID, step.Warehouse),
 				Hint: "bring the warehouse back, or begin anew with `leat run --fresh`",
 			})
 		}

@@ -7,9 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
-
-	"github.com/google/uuid"
 
 	"leat/configs"
 	"leat/internal/connect"
@@ -28,6 +27,11 @@ type Spec struct {
 	StateDir string
 	// Fresh begins anew under a new commit user; Replace overwrites non-empty tables then.
 	Fresh, Replace bool
+	// From is the savepoint to start from, empty for the newest checkpoint. With
+	// RollbackTables tables that are ahead are taken back to it, with ResetConsumers
+	// their consumers too.
+	From                           string
+	RollbackTables, ResetConsumers bool
 	// CatchUp ends once everything committed at the start is committed in the lake.
 	CatchUp  bool
 	Log      *slog.Logger
@@ -50,12 +54,17 @@ type Job struct {
 	// stopping is closed by Stop.
 	stopping chan struct{}
 	done     chan struct{}
+	// over is closed when nothing is begun any more; beside is what is under way then.
+	over   chan struct{}
+	beside sync.WaitGroup
+	// commitUser is that of the running attempt, under the lock of track.
+	commitUser string
 }
 
 // New prepares a job; it does no I/O.
 func New(spec Spec) *Job {
 	id := IdentityOf(spec.Result)
-	j := &Job{spec: spec, id: id, stopping: make(chan struct{}), done: make(chan struct{})}
+	j := &Job{spec: spec, id: id, stopping: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{})}
 	j.dir = filepath.Join(spec.StateDir, "jobs", id.Key)
 	if d := configs.CheckpointDir.Get(spec.Result.Settings); d != "" {
 		if local, ok := localFolder(d); ok {
@@ -115,6 +124,10 @@ func (j *Job) Run(ctx context.Context) (err error) {
 		return notStarted(err)
 	}
 	defer control.close()
+	defer j.end()
+	if taken, err := j.registered(ctx); err == nil {
+		j.track.set(func(s *Status) { s.Savepoints = taken })
+	}
 	return j.loop(ctx)
 }
 
@@ -217,7 +230,7 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 		return dataflow.Graph{}, none, err
 	}
 	st.store = store
-	at, decision, err := st.decide(ctx)
+	at, decision, home, err := st.decide(ctx)
 	if err != nil {
 		return dataflow.Graph{}, none, err
 	}
@@ -236,63 +249,117 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 	if err := Apply(ctx, steps, j.spec.Output); err != nil {
 		return g, none, err
 	}
+	abandoned, err := st.abandoned(ctx)
+	if err != nil {
+		return g, none, err
+	}
 	take := checkpoint.Takeover{Owner: checkpoint.Self(), Attempt: at.UUID, CommitUser: at.CommitUser, Fresh: decision.Action == checkpoint.Fresh, Replace: decision.Replace}
+	if user := store.CommitUser(); home != nil && user != "" {
+		// The new user begins with the restore entry: until that stands, the newest
+		// checkpoint may still have to be committed, under its own user.
+		take.CommitUser = user
+	}
 	if err := store.TakeOver(ctx, take); err != nil {
+		return g, none, err
+	}
+	if err := st.goBack(ctx, home, at.CommitUser); err != nil {
 		return g, none, err
 	}
 	restore, err := store.Restore(decision)
 	if err != nil {
 		return g, none, err
 	}
-	j.track.set(func(s *Status) { s.Resumed = decision.ID })
+	restore.Abandoned = abandoned
+	j.track.set(func(s *Status) { s.Resumed, j.commitUser = decision.ID, at.CommitUser })
 	return g, restore, nil
 }
 
 // decide asks the checkpoint log how to start, and guards the tables it knows.
-func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, error) {
+// The homecoming is nil unless the job is to go back to a savepoint.
+func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, *homecoming, error) {
+	j := st.job
+	var none Attempt
+	home, err := st.fromSavepoint(ctx)
+	if err != nil {
+		return none, checkpoint.Decision{}, nil, err
+	}
+	facts, err := st.facts(ctx, home)
+	if err != nil {
+		return none, checkpoint.Decision{}, nil, err
+	}
+	d := checkpoint.Decide(facts)
+	if d.Action == checkpoint.Refuse {
+		return none, d, nil, d.Reason
+	}
+	if home != nil {
+		if home, err = st.welcome(ctx, home); err != nil {
+			return none, d, nil, err
+		}
+	}
+	// On a restart the tables of the script were made by this very run.
+	if d.Action == checkpoint.RestoreAt && st.first && home == nil {
+		if err := guardTables(j.spec.Result, st.store.Latest().Checkpoint); err != nil {
+			return none, d, nil, err
+		}
+	}
+	st.tell(d, home)
+	return st.newAttempt(d, facts.Fresh, home), d, home, nil
+}
+
+// facts gathers what Decide looks at.
+func (st *starter) facts(ctx context.Context, home *homecoming) (checkpoint.Facts, error) {
 	j := st.job
 	facts := st.store.Facts()
 	facts.Fresh, facts.Replace = j.spec.Fresh && st.first, j.spec.Replace && st.first
 	facts.Mirror = j.spec.Result.Mirror
+	facts.IgnoreUnclaimed = configs.IgnoreUnclaimed.Get(j.spec.Result.Settings)
 	for i := range j.spec.Result.Plan.Sources {
 		facts.Sources = append(facts.Sources, j.spec.Result.Plan.Sources[i].UID)
 	}
 	for i := range j.spec.Result.Plan.Sinks {
 		facts.Sinks = append(facts.Sinks, j.spec.Result.Plan.Sinks[i].UID)
 	}
-	if facts.Fresh || facts.Mirror && st.first && len(facts.Completed) == 0 {
+	if home != nil {
+		facts.Savepoint = home.savepoint.Checkpoint
+	} else if facts.Fresh || facts.Mirror && st.first && len(facts.Completed) == 0 {
 		full, err := nonEmpty(ctx, j.spec.Result.Plan)
 		if err != nil {
-			return Attempt{}, checkpoint.Decision{}, err
+			return facts, err
 		}
 		facts.NonEmpty = full
 	}
-	d := checkpoint.Decide(facts)
-	if d.Action == checkpoint.Refuse {
-		return Attempt{}, d, d.Reason
-	}
-	// On a restart the tables of the script were made by this very run.
-	if d.Action == checkpoint.RestoreAt && st.first {
-		if err := guardTables(j.spec.Result, st.store.Latest()); err != nil {
-			return Attempt{}, d, err
-		}
-	}
-	st.tell(d)
-	at := Attempt{UUID: uuid.NewString(), CommitUser: st.store.CommitUser(), Replace: d.Replace}
-	if d.Action == checkpoint.Fresh && (facts.Fresh || at.CommitUser == "") {
-		at.CommitUser = uuid.NewString()
-	}
-	return at, d, nil
+	return facts, nil
 }
 
-func (st *starter) tell(d checkpoint.Decision) {
+// welcome checks the tables for a start from a savepoint; nil if the log is on
+// its way back to that one already.
+func (st *starter) welcome(ctx context.Context, home *homecoming) (*homecoming, error) {
+	again, err := home.underWay(st.store)
+	if err != nil || again {
+		return nil, err
+	}
+	if err := guardTables(st.job.spec.Result, home.savepoint.Checkpoint); err != nil {
+		return nil, err
+	}
+	return home, home.compare(ctx, st)
+}
+
+func (st *starter) tell(d checkpoint.Decision, home *homecoming) {
 	if !st.first {
 		return
 	}
 	for _, n := range d.Notices {
 		st.job.tell(n)
 	}
-	if d.Action == checkpoint.RestoreAt {
+	switch l := st.store.Latest(); {
+	case home != nil:
+		for _, n := range home.notices {
+			st.job.tell(n)
+		}
+		st.job.tell(fmt.Sprintf("job %s starts from %s (checkpoint %d)", st.job.id.Name, home.savepoint.Name, d.ID))
+	case d.Action == checkpoint.RestoreAt && l.Restore != nil:
+		st.job.tell(fmt.Sprintf("job %s goes on with its start from %s (checkpoint %d)", st.job.id.Name, l.Restore.Savepoint.Name, d.ID))
+	case d.Action == checkpoint.RestoreAt:
 		st.job.tell(fmt.Sprintf("job %s resumes from checkpoint %d", st.job.id.Name, d.ID))
 	}
 }

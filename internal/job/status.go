@@ -38,6 +38,8 @@ type Status struct {
 	// Error is the last failure.
 	Error string         `json:"error,omitempty"`
 	Stats dataflow.Stats `json:"stats"`
+	// Savepoints are those known to the job, oldest first.
+	Savepoints []SavepointInfo `json:"savepoints,omitempty"`
 	// Memory is the resident set of the process in bytes, PeakMemory its maximum.
 	Memory     int64 `json:"memory_bytes"`
 	PeakMemory int64 `json:"peak_memory_bytes"`

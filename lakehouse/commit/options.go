@@ -27,6 +27,9 @@ type Options struct {
 	// Foreign is told of every snapshot of another user, in order, before the
 	// next own one is made: open writers have to reload levels and sequence numbers.
 	Foreign func(*spec.Snapshot)
+	// Missed is told the newest of the snapshots that were expired before anybody
+	// looked at them: they may be foreign.
+	Missed func(last int64)
 	// Dropped is told of compactions that were given up for a conflict: their
 	// inputs are still live (or were changed by another writer), their outputs are not.
 	Dropped func(identifier int64, dropped []spec.CommitMessage)

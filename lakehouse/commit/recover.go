@@ -50,6 +50,7 @@ func (c *Committer) FindCommitted(ctx context.Context, user string, afterSnapsho
 		snap, err := c.snaps.Read(ctx, id)
 		if errors.Is(err, fileio.ErrNotExist) {
 			gone = true
+			c.miss(id)
 			break
 		}
 		if err != nil {
@@ -58,6 +59,8 @@ func (c *Committer) FindCommitted(ctx context.Context, user string, afterSnapsho
 		if snap.CommitUser == user {
 			found[snap.CommitIdentifier] = true
 			c.own[key{user: user, identifier: snap.CommitIdentifier, kind: snap.CommitKind}] = id
+		} else {
+			c.tellForeign(snap)
 		}
 	}
 	out := make(map[int64]State, len(identifiers))
@@ -103,6 +106,22 @@ func (c *Committer) anyLive(ctx context.Context, messages []spec.CommitMessage) 
 		}
 	}
 	return false, nil
+}
+
+// Settle looks at the table as Commit does before it commits, commits again what
+// another writer replaced, and gives the latest snapshot; nil for none.
+func (c *Committer) Settle(ctx context.Context) (*spec.Snapshot, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	if r := c.redo; r != nil {
+		if _, err := c.commitPart(ctx, r); err != nil {
+			return nil, c.explain(r, fmt.Errorf("committing identifier %d again: %w", r.identifier, err))
+		}
+	}
+	return c.view.snap, nil
 }
 
 // CheckFiles makes sure that all files that r would add exist; it gives a

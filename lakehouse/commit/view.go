@@ -92,6 +92,7 @@ func (c *Committer) open(ctx context.Context) error {
 				return err
 			}
 			c.seen = max(c.seen+1, earliest-1)
+			c.miss(c.seen)
 		case err != nil:
 			return err
 		default:
@@ -138,8 +139,18 @@ func (c *Committer) note(snap *spec.Snapshot) {
 		return
 	}
 	c.foreign = snap
+	c.tellForeign(snap)
+}
+
+func (c *Committer) tellForeign(snap *spec.Snapshot) {
 	if c.opt.Foreign != nil {
 		c.opt.Foreign(snap)
+	}
+}
+
+func (c *Committer) miss(last int64) {
+	if c.opt.Missed != nil {
+		c.opt.Missed(last)
 	}
 }
 

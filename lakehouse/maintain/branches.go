@@ -243,6 +243,26 @@ func FastForward(ctx context.Context, fs fileio.FS, path, name string) error {
 	return nil
 }
 
+// cutSnapshots removes the snapshots and kept changelogs after last, newest
+// first, and adds their files to set.
+func (t *table) cutSnapshots(ctx context.Context, last int64, set fileSet) error {
+	for _, of := range snapshotPlaces {
+		snaps, err := t.readSnapshots(ctx, t.fs.Join(t.path, of.dir), of.prefix)
+		if err != nil {
+			return err
+		}
+		for i := len(snaps) - 1; i >= 0 && snaps[i].ID > last; i-- {
+			if err := t.addSnapshot(ctx, set, snaps[i]); err != nil {
+				return err
+			}
+			if err := t.fs.Remove(ctx, t.fs.Join(t.path, of.dir, fmt.Sprintf("%s%d", of.prefix, snaps[i].ID))); err != nil {
+				return err
+			}
+		}
+	}
+	return t.snaps.WriteHint(ctx, spec.LatestHint, last)
+}
+
 func (t *table) fastForward(ctx context.Context, home string, snaps *commit.Snapshots, ids []int64) error {
 	set := fileSet{}
 	keep := ids[0] - 1

@@ -34,7 +34,7 @@ func Rollback(ctx context.Context, fs fileio.FS, path string, snapshot int64, ta
 	if previous, err = t.snaps.Latest(ctx); err != nil {
 		return 0, 0, err
 	}
-	if err := t.rollback(ctx, s); err != nil {
+	if err := t.rollback(ctx, s, tag); err != nil {
 		return 0, 0, fmt.Errorf("rolling %s back to snapshot %d: %w", path, s.ID, err)
 	}
 	return previous, s.ID, nil
@@ -139,38 +139,12 @@ func (t *table) target(ctx context.Context, snapshot int64, tag string) (*spec.S
 	return s, err
 }
 
-func (t *table) rollback(ctx context.Context, s *spec.Snapshot) error {
-	tags, err := Tags(ctx, t.fs, t.path)
+func (t *table) rollback(ctx context.Context, s *spec.Snapshot, tag string) error {
+	r, err := t.planRewind(ctx, s, tag)
 	if err != nil {
 		return err
 	}
-	set := fileSet{}
-	for i := range tags {
-		if tags[i].Snapshot.ID <= s.ID {
-			continue
-		}
-		if err := t.guardBranches(ctx, &tags[i]); err != nil {
-			return err
-		}
-		if err := t.addSnapshot(ctx, set, tags[i].Snapshot); err != nil {
-			return err
-		}
-	}
-	if err := t.restoreSnapshot(ctx, s); err != nil {
-		return err
-	}
-	if err := t.cutSnapshots(ctx, s.ID, set); err != nil {
-		return err
-	}
-	for i := range tags {
-		if tags[i].Snapshot.ID > s.ID {
-			if err := t.fs.Remove(ctx, tagPath(t.fs, t.path, tags[i].Name)); err != nil {
-				return err
-			}
-		}
-	}
-	_, err = t.removeUnused(ctx, set)
-	return err
+	return t.rewind(ctx, r)
 }
 
 // restoreSnapshot makes the file of a snapshot that only a tag held.
@@ -187,26 +161,6 @@ func (t *table) restoreSnapshot(ctx context.Context, s *spec.Snapshot) error {
 		return err
 	}
 	return t.snaps.WriteHint(ctx, spec.EarliestHint, s.ID)
-}
-
-// cutSnapshots removes the snapshots and kept changelogs after last, newest
-// first, and adds their files to set.
-func (t *table) cutSnapshots(ctx context.Context, last int64, set fileSet) error {
-	for _, of := range []struct{ dir, prefix string }{{spec.SnapshotDir, spec.SnapshotPrefix}, {spec.ChangelogDir, spec.ChangelogPrefix}} {
-		snaps, err := t.readSnapshots(ctx, t.fs.Join(t.path, of.dir), of.prefix)
-		if err != nil {
-			return err
-		}
-		for i := len(snaps) - 1; i >= 0 && snaps[i].ID > last; i-- {
-			if err := t.addSnapshot(ctx, set, snaps[i]); err != nil {
-				return err
-			}
-			if err := t.fs.Remove(ctx, t.fs.Join(t.path, of.dir, fmt.Sprintf("%s%d", of.prefix, snaps[i].ID))); err != nil {
-				return err
-			}
-		}
-	}
-	return t.snaps.WriteHint(ctx, spec.LatestHint, last)
 }
 
 // SnapshotAt gives the newest snapshot made at or before a time. None is an

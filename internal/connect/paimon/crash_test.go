@@ -216,23 +216,45 @@ func newWorldOf(t *testing.T, buckets string) *world {
 func (w *world) run(ctx context.Context, fs fileio.FS) error { return w.runUpTo(ctx, fs, transactions) }
 
 func (w *world) runUpTo(ctx context.Context, fs fileio.FS, end int64) error {
+	e, err := w.execution(ctx, fs, end, nil)
+	if err != nil {
+		return err
+	}
+	return e.Run(ctx)
+}
+
+// execution is the start of a process, from a savepoint if one is given.
+func (w *world) execution(ctx context.Context, fs fileio.FS, end int64, from *written) (*dataflow.Execution, error) {
 	log := slog.New(slog.DiscardHandler)
 	store, err := checkpoint.Open(ctx, fs, "/state/job", checkpoint.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d := checkpoint.Decide(withGraph(store.Facts()))
-	user := store.CommitUser()
+	user, attempt := store.CommitUser(), uuid.NewString()
 	if user == "" {
 		user = "user-1"
 	}
-	attempt := uuid.NewString()
+	home, err := from.home(ctx, fs, store)
+	if err != nil {
+		return nil, err
+	}
+	facts := withGraph(store.Facts())
+	if home != nil {
+		facts.Savepoint = home.checkpoint
+	}
+	d := checkpoint.Decide(facts)
 	if err := store.TakeOver(ctx, checkpoint.Takeover{Owner: checkpoint.Owner{Host: "test", PID: 1}, Attempt: attempt, CommitUser: user, Fresh: d.Action == checkpoint.Fresh}); err != nil {
-		return err
+		return nil, err
+	}
+	if user, err = home.goBack(ctx, fs, store, user); err != nil {
+		return nil, err
 	}
 	restore, err := store.Restore(d)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if restore.Abandoned, err = abandoned(ctx, fs, store); err != nil {
+		return nil, err
 	}
 	s := &sink{
 		spec: connect.SinkSpec{UID: "sink", Table: w.def, Job: "test", CommitUser: user, Attempt: attempt}, fs: fs, path: "/lake/db.db/t",
@@ -243,16 +265,17 @@ func (w *world) runUpTo(ctx context.Context, fs fileio.FS, end int64) error {
 		Sinks:     []dataflow.SinkNode{{UID: "sink", Sink: s}},
 		Pipelines: []dataflow.Pipeline{{UID: "pipe", Source: "source", Sink: "sink"}},
 	}
-	e, err := dataflow.NewExecution(g, dataflow.Config{Interval: w.interval, RetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond, Log: log}, store, restore, dataflow.Listener{})
-	if err != nil {
-		return err
-	}
-	return e.Run(ctx)
+	return dataflow.NewExecution(g, dataflow.Config{Interval: w.interval, RetryBackoff: time.Millisecond, MaxRetryBackoff: time.Millisecond, Log: log}, store, restore, dataflow.Listener{})
 }
 
 // runUntilStop runs the job and ends it once its disk has stopped: a commit is
 // retried for ever, and a dead process does not wait for that.
 func (w *world) runUntilStop(t *testing.T, fs *faultfs.FS) error {
+	t.Helper()
+	return untilStop(t, fs, func(ctx context.Context) error { return w.run(ctx, fs) })
+}
+
+func untilStop(t *testing.T, fs *faultfs.FS, run func(context.Context) error) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -268,7 +291,7 @@ func (w *world) runUntilStop(t *testing.T, fs *faultfs.FS) error {
 		}
 		end(errDead)
 	}()
-	err := w.run(stopped, fs)
+	err := run(stopped)
 	return errors.Join(err, ctx.Err())
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"leat/internal/dataflow"
 	"leat/internal/diag"
+	"leat/internal/fileio"
 	"leat/lakehouse/commit"
 	"leat/lakehouse/maintain"
 	"leat/lakehouse/spec"
@@ -21,6 +22,10 @@ type observed struct {
 	Created int64 `json:"created"`
 	// Snapshot is the latest snapshot id seen; commits of the entry are later.
 	Snapshot int64 `json:"snapshot"`
+	// Foreign is the newest snapshot of others that brought or took rows, among
+	// those after Watched, which is nil where nobody looked. 0 is none.
+	Foreign int64  `json:"foreign,omitempty"`
+	Watched *int64 `json:"watched,omitempty"`
 }
 
 // Recover opens the table and brings it to the state of the last checkpoint.
@@ -29,9 +34,13 @@ func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
 		return s.missing(err, last)
 	}
 	if last == nil {
-		return nil
+		return s.watch(ctx, observed{Snapshot: s.last.Load()})
 	}
-	if len(last.Observed) > 0 {
+	if len(last.Observed) == 0 {
+		if err := s.watch(ctx, observed{Snapshot: s.last.Load()}); err != nil {
+			return err
+		}
+	} else {
 		var o observed
 		if err := json.Unmarshal(last.Observed, &o); err != nil {
 			return fmt.Errorf("reading what the checkpoint knows of table %s: %w", s.spec.Table.Name, err)
@@ -48,10 +57,30 @@ func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
 			return fmt.Errorf("removing files of an earlier run: %w", err)
 		}
 	}
+	for _, name := range last.Abandoned {
+		if err := s.Release(ctx, name); err != nil {
+			return fmt.Errorf("removing the tag of a savepoint that was not written: %w", err)
+		}
+	}
 	if err := maintain.RemoveStaleTemps(ctx, s.fs, s.path, time.Now()); err != nil {
 		return fmt.Errorf("removing files of an earlier run: %w", err)
 	}
 	return s.refreshLast(ctx)
+}
+
+// watchFrom goes on with what an entry knows of the commits of others.
+func (s *sink) watchFrom(o observed) {
+	s.foreign.Store(o.Foreign)
+	if s.watched = o.Watched; s.watched == nil {
+		s.watched = &o.Snapshot
+	}
+}
+
+// watch lets the committer look at every snapshot after the one in o.
+func (s *sink) watch(ctx context.Context, o observed) error {
+	s.watchFrom(o)
+	_, err := s.committer.FindCommitted(ctx, s.spec.CommitUser, o.Snapshot, nil)
+	return err
 }
 
 // missing turns "no table" into a refusal where the job has written it before.
@@ -88,6 +117,7 @@ func stamp(millis int64) string { return time.UnixMilli(millis).UTC().Format(tim
 
 // commitMissing commits what the last checkpoint prepared and did not commit.
 func (s *sink) commitMissing(ctx context.Context, o observed, epochs []dataflow.Epoch) error {
+	s.watchFrom(o)
 	ids := make([]int64, len(epochs))
 	for i := range epochs {
 		ids[i] = int64(epochs[i].ID)
@@ -168,9 +198,9 @@ func appendless(r *commit.Request) bool {
 }
 
 // firstSchemaTime gives the creation time of schema-0 in epoch milliseconds.
-func (s *sink) firstSchemaTime(ctx context.Context) (int64, error) {
-	name := s.fs.Join(s.path, spec.SchemaDir, spec.SchemaName(0))
-	b, err := s.fs.ReadFile(ctx, name)
+func firstSchemaTime(ctx context.Context, fs fileio.FS, path string) (int64, error) {
+	name := fs.Join(path, spec.SchemaDir, spec.SchemaName(0))
+	b, err := fs.ReadFile(ctx, name)
 	if err != nil {
 		return 0, fmt.Errorf("reading %s: %w", name, err)
 	}

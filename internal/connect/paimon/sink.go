@@ -45,6 +45,9 @@ type sink struct {
 	// dropped is set while a commit runs whose compaction was given up.
 	dropped bool
 	last    atomic.Int64
+	// foreign is the newest snapshot of others with rows, of those after watched.
+	foreign atomic.Int64
+	watched *int64
 }
 
 // committable is what one writer prepared for one epoch.
@@ -61,7 +64,7 @@ func (s *sink) open(ctx context.Context) error {
 		return err
 	}
 	s.table, s.replace = t, s.spec.Replace
-	if s.created, err = s.firstSchemaTime(ctx); err != nil {
+	if s.created, err = firstSchemaTime(ctx, s.fs, s.path); err != nil {
 		return err
 	}
 	s.claims = newClaims(s)
@@ -90,6 +93,7 @@ func (s *sink) refreshLast(ctx context.Context) error {
 func (s *sink) commitOptions(v configs.Values) commit.Options {
 	o := commit.Options{
 		Attempt: s.spec.Attempt, MaxRetries: maxRetries(v), Dropped: func(int64, []spec.CommitMessage) { s.dropped = true },
+		Foreign: s.watchOthers, Missed: s.missed,
 		MinRetryWait: configs.CommitMinWait.Get(v), MaxRetryWait: configs.CommitMaxWait.Get(v), Timeout: configs.CommitTimeout.Get(v),
 		ManifestTargetSize: configs.ManifestSize.Get(v), ManifestMergeMinCount: int(configs.ManifestMerge.Get(v)), ManifestFullCompactionSize: configs.ManifestFull.Get(v),
 	}
@@ -125,11 +129,15 @@ func (s *sink) NewWriter(ctx context.Context, _, _ int) (dataflow.SinkWriter, er
 
 // Observe gives what the next entry remembers of the table.
 func (s *sink) Observe(context.Context) (json.RawMessage, error) {
-	b, err := json.Marshal(observed{Location: s.path, Created: s.created, Snapshot: s.last.Load()})
+	b, err := json.Marshal(s.observe())
 	if err != nil {
 		return nil, fmt.Errorf("encoding what is known of table %s: %w", s.spec.Table.Name, err)
 	}
 	return b, nil
+}
+
+func (s *sink) observe() observed {
+	return observed{Location: s.path, Created: s.created, Snapshot: s.last.Load(), Foreign: s.foreign.Load(), Watched: s.watched}
 }
 
 // Commit publishes epochs in order.
@@ -149,6 +157,10 @@ func (s *sink) commitEpoch(ctx context.Context, e *dataflow.Epoch, recovered boo
 		return err
 	}
 	req.CheckAppend = recovered
+	return s.commitRequest(ctx, e, req)
+}
+
+func (s *sink) commitRequest(ctx context.Context, e *dataflow.Epoch, req commit.Request) error {
 	s.dropped = false
 	snapshots, err := s.committer.Commit(ctx, req)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 type Facts struct {
 	// Fresh and Replace are what the user asked for with --fresh and --replace.
 	Fresh, Replace bool
-	// From is the checkpoint the user asked for, 0 for the newest.
-	From dataflow.CheckpointID
+	// Savepoint is what the user asked to start from, nil for the newest checkpoint.
+	Savepoint *dataflow.Checkpoint
 	// IgnoreUnclaimed is execution.state-recovery.ignore-unclaimed-state.
 	IgnoreUnclaimed bool
 	// Sources and Sinks are the uids of the plan.
@@ -49,7 +49,8 @@ type Decision struct {
 	Action Action
 	// Replace says that the first commit overwrites the tables.
 	Replace bool
-	// ID is the checkpoint to restore.
+	// ID is the checkpoint to restore. It is the savepoint's if one was asked for:
+	// then Store.GoBack comes before Store.Restore.
 	ID dataflow.CheckpointID
 	// Reason is why a start is refused.
 	Reason *diag.Error
@@ -69,10 +70,10 @@ func (s *Store) Facts() Facts {
 		switch e := &s.entries[i]; {
 		case e.Kind == KindTakeover && e.Fresh:
 			f.Replacing = e.Replace
-		case e.Kind == KindCheckpoint:
+		case e.Kind != KindTakeover:
 			f.Replacing = false
 		}
-		if k := s.entries[i].Kind; k != KindTakeover && k != KindCheckpoint && !slices.Contains(f.UnknownKinds, k) {
+		if k := s.entries[i].Kind; !slices.Contains(known, k) && !slices.Contains(f.UnknownKinds, k) {
 			f.UnknownKinds = append(f.UnknownKinds, k)
 		}
 	}
@@ -84,6 +85,8 @@ func Decide(f Facts) Decision {
 	switch {
 	case f.Replace && !f.Fresh:
 		return refuse(diag.User, diag.CodeUsage, "--replace was given without --fresh", "add --fresh, or leave --replace out")
+	case f.Fresh && f.Savepoint != nil:
+		return refuse(diag.User, diag.CodeUsage, "--fresh begins anew, and a savepoint to start from was given too", "leave one of them out (--from, 'execution.state-recovery.path')")
 	case f.Fresh && len(f.NonEmpty) > 0 && !f.Replace:
 		return refuse(diag.Guard, diag.CodeFreshRefused,
 			"--fresh over tables that hold rows would keep rows that the source has deleted since: "+strings.Join(f.NonEmpty, ", "),
@@ -94,10 +97,11 @@ func Decide(f Facts) Decision {
 		return refuse(diag.Guard, diag.CodeJobState, fmt.Sprintf("the checkpoint log has entries of kind %q, which this version does not know", f.UnknownKinds[0]),
 			"run the version that wrote them")
 	}
-	c, ok := candidate(f)
+	c := f.Savepoint
+	if n := len(f.Completed); c == nil && n > 0 {
+		c = f.Completed[n-1]
+	}
 	switch {
-	case !ok:
-		return refuse(diag.User, diag.CodeJobState, fmt.Sprintf("checkpoint %d is not in the log; it has %s", f.From, ids(f.Completed)), "choose one of them")
 	case c == nil && f.Mirror && !f.Replacing && len(f.NonEmpty) > 0:
 		return refuse(diag.Guard, diag.CodeFreshRefused,
 			"this job is new, and tables that it is to fill hold rows: "+strings.Join(f.NonEmpty, ", "),
@@ -108,31 +112,8 @@ func Decide(f Facts) Decision {
 	return restore(f, c)
 }
 
-// candidate gives the checkpoint to restore, nil if the log has none; it is
-// false if the one asked for is not there.
-func candidate(f Facts) (*dataflow.Checkpoint, bool) {
-	if f.From == 0 {
-		if n := len(f.Completed); n > 0 {
-			return f.Completed[n-1], true
-		}
-		return nil, true
-	}
-	for _, c := range f.Completed {
-		if c.ID == f.From {
-			return c, true
-		}
-	}
-	return nil, false
-}
-
 func restore(f Facts, c *dataflow.Checkpoint) Decision {
 	d := Decision{Action: RestoreAt, ID: c.ID}
-	newest := f.Completed[len(f.Completed)-1]
-	if c != newest {
-		return refuse(diag.Guard, diag.CodeJobState,
-			fmt.Sprintf("checkpoint %d is older than the newest, %d, whose changes the tables hold already", c.ID, newest.ID),
-			"resume from the newest checkpoint")
-	}
 	var gone []string
 	for uid := range c.Sources {
 		if !slices.Contains(f.Sources, uid) {
@@ -147,7 +128,7 @@ func restore(f Facts, c *dataflow.Checkpoint) Decision {
 	slices.Sort(gone)
 	if len(gone) > 0 && !f.IgnoreUnclaimed {
 		return refuse(diag.Guard, diag.CodeJobState,
-			fmt.Sprintf("checkpoint %d holds state of %s, which the script no longer has", c.ID, strings.Join(gone, ", ")),
+			fmt.Sprintf("%s holds state of %s, which the script no longer has", name(c), strings.Join(gone, ", ")),
 			"put it back, give the changed job another pipeline.name, or SET 'execution.state-recovery.ignore-unclaimed-state' = 'true'")
 	}
 	if len(gone) > 0 {
@@ -158,6 +139,11 @@ func restore(f Facts, c *dataflow.Checkpoint) Decision {
 			d.Notices = append(d.Notices, fmt.Sprintf("source %s is new and starts from its beginning", uid))
 		}
 	}
+	for _, uid := range f.Sinks {
+		if _, ok := c.Sinks[uid]; !ok && !f.Mirror {
+			d.Notices = append(d.Notices, fmt.Sprintf("%s is new: of source tables that were read before it gets what comes after %s, not the rows from before", uid, name(c)))
+		}
+	}
 	return d
 }
 
@@ -165,13 +151,10 @@ func refuse(d diag.Domain, code diag.Code, msg, hint string) Decision {
 	return Decision{Action: Refuse, Reason: &diag.Error{Domain: d, Code: code, Msg: msg, Hint: hint}}
 }
 
-func ids(list []*dataflow.Checkpoint) string {
-	if len(list) == 0 {
-		return "none"
+// name names a checkpoint as users know it.
+func name(c *dataflow.Checkpoint) string {
+	if c.Savepoint != nil {
+		return c.Savepoint.Name
 	}
-	s := make([]string, len(list))
-	for i, c := range list {
-		s[i] = fmt.Sprint(c.ID)
-	}
-	return strings.Join(s, ", ")
+	return fmt.Sprintf("checkpoint %d", c.ID)
 }

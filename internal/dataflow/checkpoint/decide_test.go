@@ -17,7 +17,8 @@ import (
 //	decide
 //	log ID…                      the checkpoints that count; each stores src and sink
 //	plan sources=a,b sinks=k     default sources=src sinks=sink
-//	flags [fresh] [replace] [from=N] [ignore-unclaimed] [mirror] [replacing]
+//	flags [fresh] [replace] [ignore-unclaimed] [mirror] [replacing]
+//	savepoint ID                 what to start from; it stores src and sink
 //	rows SINK…                   tables that hold rows
 //	kind NAME                    an entry of that kind is in the log
 func TestDecide(t *testing.T) {
@@ -51,7 +52,7 @@ func addFact(t *testing.T, f *checkpoint.Facts, what string, words []string) {
 	for _, w := range words {
 		key, value, _ := strings.Cut(w, "=")
 		n, err := strconv.Atoi(value)
-		if what == "log" {
+		if what == "log" || what == "savepoint" {
 			n, err = strconv.Atoi(w)
 		}
 		switch what + " " + key {
@@ -69,8 +70,6 @@ func addFact(t *testing.T, f *checkpoint.Facts, what string, words []string) {
 			f.Replacing = true
 		case "flags ignore-unclaimed":
 			f.IgnoreUnclaimed = true
-		case "flags from":
-			f.From = dataflow.CheckpointID(n)
 		default:
 			switch what {
 			case "log":
@@ -78,6 +77,11 @@ func addFact(t *testing.T, f *checkpoint.Facts, what string, words []string) {
 				f.Completed = append(f.Completed, &dataflow.Checkpoint{
 					ID: dataflow.CheckpointID(n), Sources: map[string]dataflow.SourceState{"src": {}}, Sinks: map[string]dataflow.SinkRecord{"sink": {}},
 				})
+			case "savepoint":
+				f.Savepoint = &dataflow.Checkpoint{
+					ID: dataflow.CheckpointID(n), Sources: map[string]dataflow.SourceState{"src": {}}, Sinks: map[string]dataflow.SinkRecord{"sink": {}},
+					Savepoint: &dataflow.SavepointRef{Name: "savepoint-1"},
+				}
 			case "rows":
 				f.NonEmpty, err = append(f.NonEmpty, w), nil
 			case "kind":
@@ -86,7 +90,7 @@ func addFact(t *testing.T, f *checkpoint.Facts, what string, words []string) {
 				t.Fatalf("unknown fact %s %s", what, w)
 			}
 		}
-		if err != nil && value != "" && key == "from" {
+		if err != nil && (what == "log" || what == "savepoint") {
 			t.Fatal(err)
 		}
 	}

@@ -2,8 +2,10 @@
 // who may write the next one.
 //
 // The log is a folder of entries 1, 2, 3… without gaps, each an exclusive
-// create: takeover (a process begins to run the job) and checkpoint (a completed
-// checkpoint). Who loses a create is fenced: somebody else has taken the job over.
+// create: takeover (a process begins to run the job), checkpoint (a completed
+// checkpoint), savepoint (one that a savepoint is taken of) and restore (the job
+// goes back to a savepoint: all checkpoints before are void). Who loses a create
+// is fenced: somebody else has taken the job over.
 // Old entries are pruned from the front; the newest is never pruned, so numbers
 // and checkpoint ids are never used again.
 //

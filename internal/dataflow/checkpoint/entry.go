@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"time"
 
 	"leat/internal/dataflow"
@@ -15,7 +16,17 @@ const (
 	KindTakeover Kind = "takeover"
 	// KindCheckpoint completes a checkpoint.
 	KindCheckpoint Kind = "checkpoint"
+	// KindSavepoint completes a checkpoint that a savepoint is taken of.
+	KindSavepoint Kind = "savepoint"
+	// KindRestore goes back to a savepoint: all checkpoints before it are void.
+	KindRestore Kind = "restore"
 )
+
+// known are the kinds that this version writes.
+var known = []Kind{KindTakeover, KindCheckpoint, KindSavepoint, KindRestore}
+
+// completes reports whether the entry ends a checkpoint of the attempt that wrote it.
+func (e *Entry) completes() bool { return e.Kind == KindCheckpoint || e.Kind == KindSavepoint }
 
 // Entry is one entry of the log.
 type Entry struct {
@@ -38,8 +49,19 @@ type Entry struct {
 	Fresh bool   `json:"fresh,omitempty"`
 	// Replace is set in a fresh takeover whose first commit overwrites the tables.
 	Replace bool `json:"replace,omitempty"`
-	// Checkpoint is set in a checkpoint.
+	// Checkpoint is set in a checkpoint, a savepoint and a restore.
 	Checkpoint *dataflow.Checkpoint `json:"checkpoint,omitempty"`
+	// Restore is set in a restore, whose Checkpoint is that of the savepoint.
+	Restore *Restore `json:"restore,omitempty"`
+}
+
+// Restore goes back to a savepoint.
+type Restore struct {
+	Savepoint dataflow.SavepointRef `json:"savepoint"`
+	// Rewinds are what brings the sinks back, by uid, in a form that the sinks'
+	// connectors know. They are to be carried out, again and again, until a
+	// checkpoint follows the entry.
+	Rewinds map[string]json.RawMessage `json:"rewinds,omitempty"`
 }
 
 // Owner is a process that runs a job.

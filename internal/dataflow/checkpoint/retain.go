@@ -23,13 +23,16 @@ func latest(entries []Entry) *Entry {
 	return &c[len(c)-1]
 }
 
-// completed gives the checkpoint entries that count, oldest first: those after the last fresh takeover.
+// completed gives the entries with a checkpoint that counts, oldest first: those
+// after the last fresh takeover, from the last restore on.
 func completed(entries []Entry) []Entry {
 	var out []Entry
 	for i := range entries {
 		switch e := &entries[i]; e.Kind {
-		case KindCheckpoint:
+		case KindCheckpoint, KindSavepoint:
 			out = append(out, *e)
+		case KindRestore:
+			out = []Entry{*e}
 		case KindTakeover:
 			if e.Fresh {
 				out = nil
@@ -83,7 +86,7 @@ func nextID(entries []Entry) dataflow.CheckpointID {
 func deadAttempts(entries []Entry, own string) []string {
 	from := 0
 	for i := range entries {
-		if entries[i].Kind == KindCheckpoint {
+		if entries[i].completes() {
 			from = i
 		}
 	}
@@ -102,7 +105,7 @@ func deadAttempts(entries []Entry, own string) []string {
 // written: that of the oldest checkpoint to keep.
 func (s *Store) oldestNeeded(e Entry) int64 {
 	all := append(slices.Clip(s.entries), e)
-	if c := completed(all); e.Kind == KindCheckpoint && len(c) >= s.opt.Retain {
+	if c := completed(all); e.completes() && len(c) >= s.opt.Retain {
 		return c[len(c)-s.opt.Retain].Number
 	}
 	return all[0].Number

@@ -118,10 +118,30 @@ func (s *Store) AppendCheckpoint(ctx context.Context, c *dataflow.Checkpoint) er
 		return errors.New("writing a checkpoint: the job was not taken over")
 	}
 	e := Entry{Kind: KindCheckpoint, Attempt: s.attempt, CommitUser: s.commitUser, Checkpoint: c}
+	if c.Savepoint != nil {
+		e.Kind = KindSavepoint
+	}
 	if err := s.append(ctx, e); err != nil {
 		return err
 	}
 	s.prune(ctx)
+	return nil
+}
+
+// GoBack makes c, which r restores, the newest checkpoint and all before void.
+// Commits after it are made by another user: the identifiers of the void ones
+// may be given again.
+func (s *Store) GoBack(ctx context.Context, c *dataflow.Checkpoint, r Restore, commitUser string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.attempt == "" {
+		return errors.New("going back to a savepoint: the job was not taken over")
+	}
+	e := Entry{Kind: KindRestore, Attempt: s.attempt, CommitUser: commitUser, Checkpoint: c, Restore: &r}
+	if err := s.append(ctx, e); err != nil {
+		return err
+	}
+	s.commitUser = commitUser
 	return nil
 }
 
@@ -238,8 +258,10 @@ func (s *Store) read(ctx context.Context, number int64) (Entry, error) {
 		return Entry{}, s.corrupt(number, fmt.Sprintf("it calls itself number %d", e.Number))
 	case e.Oldest < 1 || e.Oldest > e.Number:
 		return Entry{}, s.corrupt(number, fmt.Sprintf("it needs number %d", e.Oldest))
-	case e.Kind == KindCheckpoint && e.Checkpoint == nil:
+	case (e.completes() || e.Kind == KindRestore) && e.Checkpoint == nil:
 		return Entry{}, s.corrupt(number, "it has no checkpoint")
+	case e.Kind == KindRestore && e.Restore == nil:
+		return Entry{}, s.corrupt(number, "it does not say what it restores")
 	}
 	return e, nil
 }

@@ -51,6 +51,10 @@ func show(entries []checkpoint.Entry) string {
 	var w []string
 	for _, e := range entries {
 		switch {
+		case e.Kind == checkpoint.KindRestore:
+			w = append(w, fmt.Sprintf("%d:R%d", e.Number, e.Checkpoint.ID))
+		case e.Kind == checkpoint.KindSavepoint:
+			w = append(w, fmt.Sprintf("%d:S%d", e.Number, e.Checkpoint.ID))
 		case e.Checkpoint != nil:
 			w = append(w, fmt.Sprintf("%d:C%d", e.Number, e.Checkpoint.ID))
 		case e.Fresh:
