@@ -42,7 +42,9 @@ type Writer interface {
 }
 
 // FS is a file system or object store. Paths are slash-separated and absolute
-// within the FS. Errors wrap ErrExist or ErrNotExist where they apply.
+// within the FS. Errors wrap ErrExist or ErrNotExist where they apply. Removals
+// may come undone when power is lost, until a Commit, CreateExclusive or Replace
+// in the same folder is confirmed.
 type FS interface {
 	// Open opens a file for ranged reads.
 	Open(ctx context.Context, path string) (File, error)

@@ -108,22 +108,6 @@ func (c *Committer) anyLive(ctx context.Context, messages []spec.CommitMessage) 
 	return false, nil
 }
 
-// Settle looks at the table as Commit does before it commits, commits again what
-// another writer replaced, and gives the latest snapshot; nil for none.
-func (c *Committer) Settle(ctx context.Context) (*spec.Snapshot, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.refresh(ctx); err != nil {
-		return nil, err
-	}
-	if r := c.redo; r != nil {
-		if _, err := c.commitPart(ctx, r); err != nil {
-			return nil, c.explain(r, fmt.Errorf("committing identifier %d again: %w", r.identifier, err))
-		}
-	}
-	return c.view.snap, nil
-}
-
 // CheckFiles makes sure that all files that r would add exist; it gives a
 // Guard error that names the first missing one.
 func (c *Committer) CheckFiles(ctx context.Context, r Request) error {

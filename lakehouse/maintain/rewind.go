@@ -187,7 +187,10 @@ func (t *table) cut(ctx context.Context, r *Rewind, dir, prefix string, snapshot
 			return err
 		}
 	}
-	return t.hintAt(ctx, r, snapshots)
+	if !snapshots {
+		return t.settle(ctx, dir)
+	}
+	return t.hintAt(ctx, r, true)
 }
 
 func (t *table) hintAt(ctx context.Context, r *Rewind, write bool) error {
@@ -197,8 +200,19 @@ func (t *table) hintAt(ctx context.Context, r *Rewind, write bool) error {
 	return t.snaps.WriteHint(ctx, spec.LatestHint, r.Snapshot)
 }
 
+// settle makes removals in a folder durable before the files go that the removed
+// ones named: a file that is confirmed there does that.
+func (t *table) settle(ctx context.Context, dir string) error {
+	name := t.fs.Join(t.path, dir, ".settle.tmp")
+	if err := t.fs.Replace(ctx, name, nil); err != nil {
+		return err
+	}
+	return t.fs.Remove(ctx, name)
+}
+
 // cutTags removes the tags on void snapshots, unless they name others by now.
 func (t *table) cutTags(ctx context.Context, r *Rewind) error {
+	cut := false
 	for _, name := range r.Tags {
 		tag, err := readTag(ctx, t.fs, t.path, name)
 		if errors.Is(err, fileio.ErrNotExist) {
@@ -213,6 +227,10 @@ func (t *table) cutTags(ctx context.Context, r *Rewind) error {
 		if err := t.fs.Remove(ctx, tagPath(t.fs, t.path, name)); err != nil {
 			return err
 		}
+		cut = true
 	}
-	return nil
+	if !cut {
+		return nil
+	}
+	return t.settle(ctx, spec.TagDir)
 }

@@ -63,7 +63,11 @@ func (s *sink) tagged(ctx context.Context, name string) (*spec.Snapshot, error) 
 }
 
 func (s *sink) tagLatest(ctx context.Context, name string, last *dataflow.Epoch) (*spec.Snapshot, error) {
-	snap, err := s.committer.Settle(ctx)
+	// What another writer replaced is committed again before it is held.
+	if err := s.committer.Settle(ctx); err != nil {
+		return nil, err
+	}
+	snap, err := s.table.LatestSnapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func (s *sink) tagLatest(ctx context.Context, name string, last *dataflow.Epoch)
 		if err := s.commitRequest(ctx, &empty, req); err != nil {
 			return nil, err
 		}
-		if snap, err = s.committer.Settle(ctx); err != nil {
+		if snap, err = s.table.LatestSnapshot(ctx); err != nil {
 			return nil, err
 		}
 	}

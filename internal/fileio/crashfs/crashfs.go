@@ -128,6 +128,15 @@ func (d *disk) put(p string, e entry) {
 	d.files[p] = e
 }
 
+// settle makes the removals in the folder of p durable, as what was confirmed under p is.
+func (d *disk) settle(p string) {
+	for r := range d.removed {
+		if path.Dir(r) == path.Dir(p) {
+			delete(d.removed, r)
+		}
+	}
+}
+
 func (d *disk) mkdirAll(dir string) {
 	for ; !d.dirs[dir]; dir = path.Dir(dir) {
 		d.dirs[dir] = true
@@ -228,6 +237,7 @@ func (d *disk) create(name string, content []byte) error {
 		return fmt.Errorf("creating %s: %w", name, fileio.ErrExist)
 	}
 	d.put(p, entry{content, d.now()})
+	d.settle(p)
 	return nil
 }
 
@@ -238,6 +248,7 @@ func (f *FS) Replace(ctx context.Context, name string, content []byte) error {
 	}
 	defer f.d.mu.Unlock()
 	f.d.put(path.Clean(name), entry{bytes.Clone(content), f.d.now()})
+	f.d.settle(path.Clean(name))
 	return nil
 }
 
