@@ -47,7 +47,7 @@ func (c *column) write(a arrow.Array) error {
 // columnWriter carries one leaf from Arrow arrays into Parquet pages. The
 // scratch slices live as long as the file.
 type columnWriter struct {
-	cw       file.ColumnChunkWriter
+	cw       chunkWriter
 	put      putFunc
 	nullable bool
 	// rep are the repetition levels of the values put, nil in a flat column.
@@ -63,7 +63,6 @@ type columnWriter struct {
 	bools  []bool
 	i96    []parquet.Int96
 	bytes  []byte
-	slices []parquet.ByteArray
 }
 
 // putFunc writes all values of a; def is nil for NOT NULL columns, and valid is nil without nulls.
@@ -102,7 +101,7 @@ type typedWriter[T any] interface {
 }
 
 func putValues[T any](c *columnWriter, a arrow.Array, vals []T, def []int16, valid []byte) error {
-	w, ok := c.cw.(typedWriter[T])
+	w, ok := c.cw.writer().(typedWriter[T])
 	if !ok {
 		return fmt.Errorf("no %T in a column of physical type %s", vals, c.cw.Type())
 	}
@@ -251,7 +250,7 @@ func decimals(a arrow.Array) []decimal128.Num {
 }
 
 func putDecimalBytes(c *columnWriter, a arrow.Array, def []int16, valid []byte) error {
-	w, ok := c.cw.(*file.FixedLenByteArrayColumnChunkWriter)
+	w, ok := c.cw.writer().(*file.FixedLenByteArrayColumnChunkWriter)
 	if !ok {
 		return fmt.Errorf("no decimal in a column of physical type %s", c.cw.Type())
 	}
@@ -279,7 +278,7 @@ func putDecimalBytes(c *columnWriter, a arrow.Array, def []int16, valid []byte) 
 }
 
 func putBytes(c *columnWriter, a arrow.Array, def []int16, valid []byte) error {
-	w, ok := c.cw.(*file.ByteArrayColumnChunkWriter)
+	w, ok := c.cw.writer().(*bytesChunk)
 	if !ok {
 		return fmt.Errorf("no bytes in a column of physical type %s", c.cw.Type())
 	}
@@ -296,21 +295,10 @@ func putBytes(c *columnWriter, a arrow.Array, def []int16, valid []byte) error {
 	if buf := a.Data().Buffers()[2]; buf != nil {
 		values = buf.Bytes()
 	}
-	if !w.SupportsArrowOffsets() {
-		// The dictionary encoder takes slices; after its fallback the offsets go straight in.
-		c.slices = grow(c.slices, a.Len())
-		for i := range c.slices {
-			c.slices[i] = values[offsets[i]:offsets[i+1]:offsets[i+1]]
-		}
-		return putValues(c, a, c.slices, def, valid)
-	}
-	var err error
 	if valid == nil {
-		_, err = w.WriteBatchArrow(values, offsets, def, c.rep)
-	} else {
-		_, err = w.WriteBatchSpacedArrow(values, offsets, def, nil, valid, int64(a.Data().Offset()))
+		return w.write(values, offsets, def, c.rep)
 	}
-	return err
+	return w.writeSpaced(values, offsets, def, valid, int64(a.Data().Offset()))
 }
 
 const (

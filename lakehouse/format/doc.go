@@ -8,9 +8,14 @@
 // file has. The mapping between Arrow and Parquet is our own: it works on
 // whole slices and has no per-cell dispatch.
 //
-// Encodings written: PLAIN, dictionary, RLE, and DELTA_BINARY_PACKED for NOT
-// NULL integers only. The byte-array delta encodings and BYTE_STREAM_SPLIT are
-// never written: Java Paimon 1.3.1 reads the first wrongly and refuses the second.
+// Encodings written: dictionary while that is the smallest, else DELTA_BINARY_PACKED
+// for integers, decimals and timestamps stored as such, and PLAIN for the rest;
+// levels are RLE. The byte-array delta encodings and BYTE_STREAM_SPLIT are never
+// written: Java Paimon 1.3.1 reads the first wrongly and refuses the second.
+//
+// Integers and bytes are encoded here (chunkpages.go, intchunk.go, byteschunk.go,
+// hybrid.go), other types by the library's chunk writers; its page writer makes
+// the pages of both.
 //
 // A nested column is one tree of leaves. Going down it, levelNode turns Arrow
 // lists, maps and structs into levels a whole array at a time (nestedwriter.go);

@@ -100,15 +100,14 @@ func (o Options) properties(fields []columnar.Field) (*parquet.WriterProperties,
 	}
 	for _, f := range fields {
 		eachLeaf(f, f.Name, func(path string, t columnar.DataType) {
-			switch {
-			case distinct[path] && !t.Nullable && isDeltaKind(t.Kind):
-				// Not on nullable columns: the encoder fails on a batch that is all null.
-				props = append(props, parquet.WithDictionaryFor(path, false), parquet.WithEncodingFor(path, parquet.Encodings.DeltaBinaryPacked))
-			case distinct[path] || t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ:
+			if distinct[path] || t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ {
 				props = append(props, parquet.WithDictionaryFor(path, false))
-			default:
+			} else {
 				// The dictionary is given up on the first page that it does not make smaller.
 				props = append(props, parquet.WithDictionaryCostFallbackFor(path, true))
+			}
+			if isDelta(t) {
+				props = append(props, parquet.WithEncodingFor(path, parquet.Encodings.DeltaBinaryPacked))
 			}
 			if t.IsBytes() {
 				props = append(props, parquet.WithStatsFor(path, false))
@@ -118,4 +117,16 @@ func (o Options) properties(fields []columnar.Field) (*parquet.WriterProperties,
 	return parquet.NewWriterProperties(props...), nil
 }
 
-func isDeltaKind(k columnar.Kind) bool { return k == columnar.Int || k == columnar.BigInt }
+// isDelta reports whether differences take the place of a dictionary.
+func isDelta(t columnar.DataType) bool {
+	switch t.Kind {
+	case columnar.Int, columnar.BigInt, columnar.Date, columnar.Time:
+		return true
+	case columnar.Decimal:
+		return t.Precision <= 18
+	case columnar.Timestamp, columnar.TimestampLTZ:
+		return t.Precision <= 6
+	default:
+		return false
+	}
+}

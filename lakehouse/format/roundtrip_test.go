@@ -150,7 +150,7 @@ func TestRoundTrip(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(rt, "batches") {
 			rows := rapid.IntRange(1, 3000).Draw(rt, "rows")
 			nulls := rapid.SampledFrom([]float64{0, 0.1, 1}).Draw(rt, "nulls")
-			distinct := rapid.SampledFrom([]int64{1, 20, 100}).Draw(rt, "distinct")
+			distinct := rapid.SampledFrom([]int64{1, 20, 100, 1 << 30}).Draw(rt, "distinct")
 			b := randomColumns(fields, rows, distinct, nulls, rnd)
 			if rows > 10 {
 				// A slice has an offset that is no multiple of a byte.

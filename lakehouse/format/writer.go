@@ -1,11 +1,15 @@
 package format
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"leat/internal/columnar"
 	"leat/lakehouse/format/orc"
@@ -15,18 +19,41 @@ import (
 // statistics with one entry a column, in the order of the fields.
 type FileInfo = orc.FileInfo
 
+// magic stands at both ends of a file.
+const magic = "PAR1"
+
 // Writer writes one Parquet file. It is not safe for concurrent use.
 type Writer struct {
 	opts   Options
 	fields []columnar.Field
-	fw     *file.Writer
-	rg     file.BufferedRowGroupWriter
+	props  *parquet.WriterProperties
+	meta   *metadata.FileMetaDataBuilder
+	sink   tellWriter
 	cols   []column
 	rows   int64
+	// rg is the row group at hand, nil between two; groupRows are its rows, groups those before it.
+	rg        *metadata.RowGroupMetaDataBuilder
+	groupRows int
+	groups    int16
 	// cut sums the compressed bytes of the row groups already cut.
 	cut int64
 	err error
 }
+
+// tellWriter counts what it writes.
+type tellWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (t *tellWriter) Write(b []byte) (int, error) {
+	n, err := t.w.Write(b)
+	t.n += int64(n)
+	return n, err
+}
+
+// Tell is where the next byte goes.
+func (t *tellWriter) Tell() int64 { return t.n }
 
 // NewWriter starts a file on w with the given columns, their ids included.
 func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (wr *Writer, err error) {
@@ -36,17 +63,16 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (wr *Writer, 
 	if err != nil {
 		return nil, err
 	}
-	props, err := opts.properties(fields)
-	if err != nil {
+	wr = &Writer{opts: opts, fields: fields, cols: make([]column, len(fields)), sink: tellWriter{w: w}}
+	if wr.props, err = opts.properties(fields); err != nil {
 		return nil, err
 	}
-	fw, err := file.NewParquetWriterWithError(w, root, file.WithWriterProps(props))
-	if err != nil {
-		return nil, fmt.Errorf("starting a parquet file: %w", err)
-	}
-	wr = &Writer{opts: opts, fields: fields, fw: fw, cols: make([]column, len(fields))}
+	wr.meta = metadata.NewFileMetadataBuilder(schema.NewSchema(root), wr.props, nil)
 	for i, f := range fields {
 		wr.cols[i] = newColumn(f)
+	}
+	if _, err := io.WriteString(&wr.sink, magic); err != nil {
+		return nil, fmt.Errorf("starting a parquet file: %w", err)
 	}
 	return wr, nil
 }
@@ -66,10 +92,7 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) (err error) {
 		return fmt.Errorf("encoding parquet: %d columns given, the file has %d", len(cols), len(w.cols))
 	}
 	if w.rg == nil {
-		if w.rg, err = w.fw.AppendBufferedRowGroupChecked(); err != nil {
-			return fmt.Errorf("starting a row group: %w", err)
-		}
-		if err = w.openColumns(); err != nil {
+		if err = w.openRowGroup(); err != nil {
 			return err
 		}
 	}
@@ -82,35 +105,60 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) (err error) {
 		}
 	}
 	w.rows += int64(rows)
-	if w.rg.TotalCompressedBytes() >= w.opts.BlockSize {
+	w.groupRows += rows
+	if w.compressed() >= w.opts.BlockSize {
 		return w.cutRowGroup()
 	}
 	return nil
 }
 
-// openColumns takes the chunk writers of the row group at hand.
-func (w *Writer) openColumns() (err error) {
-	at := 0
+// openRowGroup starts a row group and the chunks of all leaves.
+func (w *Writer) openRowGroup() error {
+	w.rg = w.meta.AppendRowGroup()
+	at := int16(0)
 	for i := range w.cols {
 		for k := range w.cols[i].leaves {
-			if w.cols[i].leaves[k].cw, err = w.rg.Column(at); err != nil {
+			meta := w.rg.NextColumnChunk()
+			path := meta.Descr().Path()
+			pager, err := file.NewPageWriter(&w.sink, w.props.CompressionFor(path), w.props.CompressionLevelFor(path), meta, w.groups, at, w.opts.Mem, true, nil, nil)
+			if err != nil {
 				return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
 			}
+			w.cols[i].leaves[k].cw = newChunk(meta, pager, w.props)
 			at++
 		}
 	}
 	return nil
 }
 
+// compressed is the size of the finished pages of the row group at hand.
+func (w *Writer) compressed() (n int64) {
+	for i := range w.cols {
+		for k := range w.cols[i].leaves {
+			n += w.cols[i].leaves[k].cw.compressed()
+		}
+	}
+	return n
+}
+
 func (w *Writer) cutRowGroup() error {
 	if w.rg == nil {
 		return nil
 	}
-	if err := w.rg.Close(); err != nil {
+	for i := range w.cols {
+		for k := range w.cols[i].leaves {
+			if err := w.cols[i].leaves[k].cw.Close(); err != nil {
+				return fmt.Errorf("ending column %s: %w", w.fields[i].Name, err)
+			}
+		}
+	}
+	w.cut += w.compressed()
+	w.rg.SetNumRows(w.groupRows)
+	if err := w.rg.Finish(0, w.groups); err != nil {
 		return fmt.Errorf("closing a row group: %w", err)
 	}
-	w.cut += w.rg.TotalCompressedBytes()
-	w.rg = nil
+	w.rg, w.groupRows = nil, 0
+	w.groups++
 	return nil
 }
 
@@ -119,10 +167,10 @@ func (w *Writer) Size() int64 {
 	if w.rg == nil {
 		return w.cut
 	}
-	n := w.cut + w.rg.TotalCompressedBytes()
+	n := w.cut + w.compressed()
 	for i := range w.cols {
 		for k := range w.cols[i].leaves {
-			n += w.cols[i].leaves[k].cw.CurrentEncoder().EstimatedDataEncodedSize()
+			n += w.cols[i].leaves[k].cw.buffered()
 		}
 	}
 	return n
@@ -137,14 +185,11 @@ func (w *Writer) Close() (info FileInfo, err error) {
 	if err := w.cutRowGroup(); err != nil {
 		return info, err
 	}
-	if err := w.fw.Close(); err != nil {
+	meta, err := w.writeFooter()
+	if err != nil {
 		return info, fmt.Errorf("closing a parquet file: %w", err)
 	}
-	meta, err := w.fw.FileMetadata()
-	if err != nil {
-		return info, fmt.Errorf("reading back the footer: %w", err)
-	}
-	info = FileInfo{Size: w.fw.TotalBytesWritten(), Rows: w.rows, Stats: make([]ColumnStats, len(w.fields))}
+	info = FileInfo{Size: w.sink.n, Rows: w.rows, Stats: make([]ColumnStats, len(w.fields))}
 	at := 0
 	for i, f := range w.fields {
 		if c := &w.cols[i]; c.nested == nil {
@@ -159,6 +204,21 @@ func (w *Writer) Close() (info FileInfo, err error) {
 		at += len(w.cols[i].leaves)
 	}
 	return info, nil
+}
+
+// writeFooter ends the file: metadata, their length, magic.
+func (w *Writer) writeFooter() (*metadata.FileMetaData, error) {
+	meta, err := w.meta.Finish()
+	if err != nil {
+		return nil, err
+	}
+	from := w.sink.n
+	if _, err := meta.WriteTo(&w.sink, nil); err != nil {
+		return nil, err
+	}
+	end := binary.LittleEndian.AppendUint32(nil, uint32(w.sink.n-from))
+	_, err = w.sink.Write(append(end, magic...))
+	return meta, err
 }
 
 // recoverInto turns a panic of the Parquet library into an error.
