@@ -49,16 +49,17 @@ func (t *Table) schemaOf(ctx context.Context, id int64) (*spec.TableSchema, erro
 	return s, nil
 }
 
-// opener opens files of a bucket as rows of the columns wanted. The columns of
-// an older file are found by field id; one that it lacks is null, one of
-// another type is cast. system says that files have sequence numbers and kinds.
+// opener opens files of a bucket as rows of the columns wanted, as compactions
+// read them: without expired rows. The columns of an older file are found by
+// field id; one that it lacks is null, one of another type is cast. system says
+// that files have sequence numbers and kinds.
 func (t *Table) opener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool) mergetree.Opener {
-	return t.filteredOpener(partition, bucket, wanted, system, nil, nil)
+	return t.filteredOpener(partition, bucket, wanted, system, nil, t.Options.Expire, nil)
 }
 
-// filteredOpener is opener without the rows that deleted names, nil for none, and
-// without most of those that do not meet conds.
-func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows, conds []condition) mergetree.Opener {
+// filteredOpener is opener without the rows that deleted names and those that
+// have expired, nil for none, and without most of those that do not meet conds.
+func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows, expire *expiry, conds []condition) mergetree.Opener {
 	return func(ctx context.Context, f *spec.DataFileMeta) (mergetree.RowReader, error) {
 		var rows rowSet
 		if deleted != nil {
@@ -66,10 +67,6 @@ func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []
 			if rows, err = deleted(ctx, f.FileName); err != nil {
 				return nil, err
 			}
-		}
-		var expire *expiry
-		if len(t.Schema.PrimaryKeys) > 0 {
-			expire = t.Options.Expire
 		}
 		if rows == nil && expire == nil {
 			return t.openFile(ctx, partition, bucket, f, wanted, system, conds)

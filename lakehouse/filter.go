@@ -18,8 +18,10 @@ import (
 // deletedRows gives the rows of a data file that a deletion vector deletes, nil for none.
 type deletedRows func(ctx context.Context, file string) (rowSet, error)
 
-// expiry is record-level expiration: rows older than after by column field are
-// left out wherever files are read; those without a time stay.
+// expiry is record-level expiration: compactions leave out rows older than after
+// by column field; those without a time stay. Readers see a row until then, as
+// Paimon's do: a snapshot reads the same at any time, and the changelog does not
+// tell that a row has expired.
 type expiry struct {
 	field columnar.Field
 	after time.Duration
@@ -28,7 +30,7 @@ type expiry struct {
 // parseExpire reads the record-level options; nil if rows do not expire.
 func parseExpire(r *optionReader, s *spec.TableSchema) *expiry {
 	after := read(r, "record-level.expire-time", time.Duration(0), configs.ParseDuration)
-	if after <= 0 {
+	if after <= 0 || len(s.PrimaryKeys) == 0 {
 		return nil
 	}
 	const key = "record-level.time-field"

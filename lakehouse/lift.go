@@ -144,7 +144,7 @@ func (j *compactJob) compact(ctx context.Context, k bucketTask) (*mergetree.Chan
 		// What a delete deletes has its mark.
 		k.unit.DropDelete = true
 	}
-	open := t.filteredOpener(k.partition, k.bucket, j.layout.Columns.Fields, true, deleted, nil)
+	open := t.filteredOpener(k.partition, k.bucket, j.layout.Columns.Fields, true, deleted, t.Options.Expire, nil)
 	j.lookUp(&o, k, deleted)
 	c, err := mergetree.Compact(ctx, j.layout, j.order, k.unit, k.files, open, o)
 	if err != nil {

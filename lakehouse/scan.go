@@ -368,14 +368,14 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	if len(section) == 1 && len(section[0].Files) == 1 {
 		f := &section[0].Files[0]
 		if r.p.keys == nil || !r.p.keepDeletes && !r.p.keepKinds && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
-			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows, r.p.conds)(r.ctx, f)
+			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows, nil, r.p.conds)(r.ctx, f)
 			if err != nil {
 				return nil, err
 			}
 			return plainSource{src}, nil
 		}
 	}
-	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true, r.p.deletedRows, r.p.keyConds),
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true, r.p.deletedRows, nil, r.p.keyConds),
 		mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true})
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)

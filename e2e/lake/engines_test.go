@@ -108,6 +108,22 @@ var histories = []history{
 		want:   []string{`1,10,"b"`, `2,1,"x"`},
 	},
 	{
+		// Retractions that come before anything to retract from, in a flush: of two
+		// rows of one key, and of a list.
+		name: "retractions", full: true, differs: true,
+		columns: `id BIGINT NOT NULL; lv BIGINT; li {"type": "ARRAY", "element": "BIGINT"}`,
+		options: map[string]string{
+			"merge-engine": "aggregation", "fields.lv.aggregate-function": "last_value", "fields.lv.ignore-retract": "true",
+			"fields.li.aggregate-function": "collect",
+		},
+		epochs: [][]change{
+			{`+I 1,7,[1,2]`, `+I 1,8,[2,3]`, `+I 2,5,[9]`},
+			{`-D 1,7,[1,2]`, `-D 1,8,[3]`, `-U 2,5,[9]`, `+U 2,6,[8,9]`},
+			{`-D 2,6,[8]`, `-D 1,10,[2]`, `+I 1,10,[4]`},
+		},
+		want: []string{`1,10,[4]`, `2,6,[9]`},
+	},
+	{
 		name: "sequence", columns: "id BIGINT NOT NULL; a BIGINT; b STRING; v STRING", python: true, differs: true,
 		options: map[string]string{"sequence.field": "a,b"},
 		epochs: [][]change{

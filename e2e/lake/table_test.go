@@ -34,17 +34,22 @@ type lakeTable struct {
 	dropped   bool
 }
 
-// create makes the table with Paimon. columns are "name TYPE"; the first is the key unless options say otherwise.
+// create makes the table with Paimon. columns are "name TYPE", a nested TYPE in
+// JSON; the first is the key.
 func create(t testing.TB, warehouse, name, columns string, options map[string]string) {
 	t.Helper()
 	type field struct {
 		Name string `json:"name"`
-		Type string `json:"type"`
+		Type any    `json:"type"`
 	}
 	var fields []field
 	for c := range strings.SplitSeq(columns, "; ") {
 		n, typ, _ := strings.Cut(c, " ")
-		fields = append(fields, field{n, typ})
+		f := field{n, typ}
+		if strings.HasPrefix(typ, "{") {
+			f.Type = json.RawMessage(typ)
+		}
+		fields = append(fields, f)
 	}
 	def, err := json.Marshal(map[string]any{"fields": fields, "primaryKeys": []string{fields[0].Name}, "options": options})
 	if err != nil {
