@@ -97,6 +97,8 @@ func fill(b array.Builder, t columnar.DataType, rnd *rand.Rand, shape int) {
 		b.Append(strings.Repeat("é"+strconv.FormatInt(v, 36), rnd.IntN(3)))
 	case *array.BinaryBuilder:
 		b.Append([]byte(strconv.FormatInt(v, 3)))
+	case *array.Time32Builder:
+		b.Append(arrow.Time32(uint64(v) % 86_400_000))
 	case *array.Date32Builder:
 		b.Append(arrow.Date32(v % 100_000))
 	case *array.TimestampBuilder:

@@ -13,6 +13,7 @@ import java.util.*;
  * write FILE MILLIS...          writes timestamps in the zone of the JVM, prints what it shows for each;
  * count FILE {COLUMN TYPE VALUE}  counts the rows that Java reads where COLUMN = VALUE may hold by statistics, and
  *                               fails if one of them is not what a read from the start gives for its first column;
+ * copy LIST                     writes files anew, each line of LIST being one: IN OUT VERSION CODEC STRIPE STRIDE CHUNK THRESHOLD;
  * bench FILE TIMES              reads FILE and writes its rows anew so often, prints the best rows a second of each.
  */
 public final class OrcTool {
@@ -20,6 +21,7 @@ public final class OrcTool {
         switch (a[0]) {
             case "write": write(a); break;
             case "count": count(a); break;
+            case "copy": for (String line : Files.readAllLines(Paths.get(a[1]))) copy(line.split(" ")); break;
             default: bench(a[1], Integer.parseInt(a[2]));
         }
     }
@@ -36,6 +38,18 @@ public final class OrcTool {
                 System.out.println(t);
             }
             w.addRowBatch(b);
+        }
+    }
+
+    static void copy(String[] a) throws Exception {
+        Reader r = OrcFile.createReader(new Path(a[0]), OrcFile.readerOptions(new Configuration()));
+        Configuration c = new Configuration();
+        OrcConf.DICTIONARY_KEY_SIZE_THRESHOLD.setDouble(c, Double.parseDouble(a[7]));
+        OrcFile.WriterOptions o = OrcFile.writerOptions(c).setSchema(r.getSchema()).version(OrcFile.Version.byName(a[2]))
+                .compress(CompressionKind.valueOf(a[3])).stripeSize(Long.parseLong(a[4])).rowIndexStride(Integer.parseInt(a[5])).bufferSize(Integer.parseInt(a[6]));
+        try (RecordReader rows = r.rows(); Writer w = OrcFile.createWriter(new Path(a[1]), o)) {
+            VectorizedRowBatch b = r.getSchema().createRowBatch();
+            while (rows.nextBatch(b)) w.addRowBatch(b);
         }
     }
 
