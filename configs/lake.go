@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +12,6 @@ import (
 // LakeTable declares the options of Paimon tables that leat acts by or refuses;
 // the others of Paimon 1.3 are accepted with a notice and stored in the schema.
 var LakeTable = NewSet("Paimon table")
-
-const (
-	laterEngine = "leave it out"
-)
 
 // codecs are the words of file.compression, of any format; the last two are not written.
 var codecs = []string{"zstd", "snappy", "gzip", "lz4", "uncompressed", "zlib", "none", "lzo", "brotli"}
@@ -42,12 +37,8 @@ var (
 			}
 			return nil
 		}))
-	BucketKey      = String(LakeTable, "bucket-key", "", "Columns whose hash chooses the bucket; the default is the primary key without the partition columns.", Optional())
-	DynamicRows    = Int(LakeTable, "dynamic-bucket.target-row-num", 2_000_000, "Keys that fill a bucket where 'bucket' is -1.", AtLeast(1))
-	DynamicMost    = Int(LakeTable, "dynamic-bucket.max-buckets", -1, "Most buckets of a partition where 'bucket' is -1; -1 for no bound.")
-	PostponeCount  = Int(LakeTable, "postpone.default-bucket-num", 1, "Buckets that a partition gets with its first postponed rows.", AtLeast(1))
-	BucketFunction = Enum(LakeTable, "bucket-function.type", "default", "How a bucket is chosen.", []string{"default", "mod"}, OnlyNow("default", laterEngine))
-	FileFormat     = Enum(LakeTable, "file.format", "parquet", "Format of data files.",
+	BucketKey  = String(LakeTable, "bucket-key", "", "Columns whose hash chooses the bucket; the default is the primary key without the partition columns.", Optional())
+	FileFormat = Enum(LakeTable, "file.format", "parquet", "Format of data files.",
 		[]string{"parquet", "orc", "avro", "csv", "json", "text"}, RefuseWords("parquet", "csv", "json", "text"))
 	FormatLevels = String(LakeTable, "file.format.per.level", "", "Formats of levels of the merge tree, such as '0:avro,5:orc'; the others have file.format.", Optional(),
 		Check(ParseLevels, levelsOf("parquet", "orc", "avro")))
@@ -79,7 +70,6 @@ var (
 	AggregateRemove      = Bool(LakeTable, "aggregation.remove-record-on-delete", false, "A delete removes the row of an aggregation table.")
 	RowDeduplicate       = Bool(LakeTable, "changelog-producer.row-deduplicate", false, "Updates that change nothing stay out of the changelog.")
 	RowDeduplicateIgnore = String(LakeTable, "changelog-producer.row-deduplicate-ignore-fields", "", "Columns whose changes do not count for that.", Optional())
-	FullDeltaCommits     = Int(LakeTable, "full-compaction.delta-commits", 0, "Checkpoints between full compactions; 1 with changelog producer full-compaction.", Optional())
 	ForceLookup          = Bool(LakeTable, "force-lookup", false, "Compactions look rows up as changelog producer lookup does.")
 	ChangelogPrefix      = String(LakeTable, "changelog-file.prefix", "changelog-", "Prefix of changelog files.")
 	ChangelogFormat      = Enum(LakeTable, "changelog-file.format", "parquet", "Format of changelog files.", []string{"parquet", "orc", "avro"}, Optional())
@@ -106,16 +96,6 @@ var (
 	ExpireLimit   = Int(LakeTable, "snapshot.expire.limit", 50, "Snapshots removed at a time.", AtLeast(1))
 	ExpireMode    = Enum(LakeTable, "snapshot.expire.execution-mode", "sync", "When snapshots are removed.", []string{"sync", "async"})
 	CleanEmpty    = Bool(LakeTable, "snapshot.clean-empty-directories", false, "Remove empty folders.", WithAliases("snapshot.expire.clean-empty-directories"))
-	RunTrigger    = Int(LakeTable, "num-sorted-run.compaction-trigger", 5, "Sorted runs that start a compaction.", AtLeast(2))
-	RunStop       = Int(LakeTable, "num-sorted-run.stop-trigger", 8, "Sorted runs at which writing waits; trigger + 3.", Optional())
-	NumLevels     = Int(LakeTable, "num-levels", 6, "Levels of the merge tree; trigger + 1.", Optional())
-	SizeAmp       = Int(LakeTable, "compaction.max-size-amplification-percent", 200, "Size of the younger runs against the oldest that starts a full compaction.")
-	SizeRatio     = Int(LakeTable, "compaction.size-ratio", 1, "Percent by which runs may differ to be merged.")
-	OptInterval   = Duration(LakeTable, "compaction.optimization-interval", 0, "A full compaction at least this often.", Optional())
-	LookupDisk    = Size(LakeTable, "lookup.cache-max-disk-size", math.MaxInt64, "Size on the local disk of the data files that rows are looked up in.")
-	LookupMemory  = Size(LakeTable, "lookup.cache-max-memory-size", 256<<20, "Memory of the indexes of those files.")
-	LookupKept    = Duration(LakeTable, "lookup.cache-file-retention", time.Hour, "Time after which one of those files goes that no row was looked up in.")
-	CompactMin    = Int(LakeTable, "compaction.min.file-num", 5, "Small files of an append table that start a compaction.", AtLeast(2))
 	StatsMode     = String(LakeTable, "metadata.stats-mode", "truncate(16)", "Statistics in manifests: none, counts, truncate(n), full.")
 	StatsDense    = Bool(LakeTable, "metadata.stats-dense-store", true, "Leave columns without statistics out.")
 	PartitionName = String(LakeTable, "partition.default-name", "__DEFAULT_PARTITION__", "Folder of null and blank partition values.")

@@ -38,12 +38,12 @@ func (w *Writer) newBucket(p *partition, no int32) *bucket {
 }
 
 // openTrees reads, in one pass over the manifests, the live files of those
-// buckets of f that have no tree yet.
-func (w *Writer) openTrees(f *frozen) error {
+// buckets that have no tree yet.
+func (w *Writer) openTrees(buckets []*bucket) error {
 	w.mu.Lock()
 	missing := map[bucketID]*bucket{}
-	for i := range f.work {
-		if b := f.work[i].b; b.tree == nil {
+	for _, b := range buckets {
+		if b.tree == nil {
 			missing[idOf(b.part.row, b.no)] = b
 		}
 	}
@@ -82,6 +82,7 @@ func (w *Writer) openTrees(f *frozen) error {
 			continue
 		}
 		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction, w.t.Options.Engine)
+		b.tree.Stale = func(f *spec.DataFileMeta) bool { return b.vectors.has(f.FileName) }
 	}
 	return nil
 }

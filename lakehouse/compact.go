@@ -113,11 +113,16 @@ type compactJob struct {
 
 func (j *compactJob) pick(bucket []spec.ManifestEntry, full bool) (unit mergetree.Unit, others []spec.DataFileMeta, ok bool) {
 	tree := mergetree.NewTree(filesOf(bucket), j.order, j.t.Options.Compaction, j.t.Options.Engine)
-	if full || j.t.Options.Lookup {
-		return tree.NextLift(time.Now(), full)
+	vectors := j.vectors[idOf(bucket[0].Partition, bucket[0].Bucket)]
+	tree.Stale = func(f *spec.DataFileMeta) bool { return vectors.has(f.FileName) }
+	what := mergetree.LiftDue
+	switch {
+	case full:
+		what = mergetree.LiftAll
+	case j.t.Options.Lookup:
+		what = mergetree.LiftLevel0
 	}
-	unit, ok = tree.Next(time.Now())
-	return unit, nil, ok
+	return tree.NextLift(time.Now(), what)
 }
 
 func (j *compactJob) do(ctx context.Context, e *spec.ManifestEntry, unit mergetree.Unit, others []spec.DataFileMeta) (spec.CommitMessage, error) {

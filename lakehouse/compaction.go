@@ -64,8 +64,8 @@ func (t *Table) RunCompaction(ctx context.Context, cfg WriteConfig, c Compaction
 			}
 			tasks = tasks[n:]
 		}
-		if r.done.Buckets == before {
-			break // all were taken by others
+		if r.done.Buckets == before || c.Full && t.Options.Compaction.ForceRewrite {
+			break // all were taken by others, or would be written anew again
 		}
 	}
 	return r.done, nil

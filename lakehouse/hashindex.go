@@ -67,8 +67,35 @@ type partitionIndex struct {
 	row     spec.BinaryRow
 	table   hashTable
 	buckets []*indexBucket
-	// open is the first bucket that may have room.
-	open int
+	open    openBuckets
+}
+
+// openBuckets are, for every class of keys, the first bucket that may have room.
+// Keys of a class fill the buckets whose numbers, modulo the number of classes,
+// are its own (BucketAssigner.java).
+type openBuckets []int
+
+func newOpenBuckets(classes int) openBuckets {
+	o := make(openBuckets, classes)
+	for i := range o {
+		o[i] = i
+	}
+	return o
+}
+
+// first gives the first bucket for a hash that is not full.
+func (o openBuckets) first(hash uint32, full func(no int) bool) int {
+	c := int(hash % uint32(len(o)))
+	for full(o[c]) {
+		o[c] += len(o)
+	}
+	return o[c]
+}
+
+// freed says that bucket no has room again.
+func (o openBuckets) freed(no int) {
+	c := no % len(o)
+	o[c] = min(o[c], no)
 }
 
 // hashBytes is about what a hash takes in memory: its slots in the table and its place in the list.
@@ -88,7 +115,7 @@ func (x *hashIndexes) partition(ctx context.Context, row spec.BinaryRow) (*parti
 	if p := x.loaded[string(row.Data)]; p != nil {
 		return p, nil
 	}
-	p := &partitionIndex{row: row}
+	p := &partitionIndex{row: row, open: newOpenBuckets(x.t.Options.Dynamic.classes())}
 	for no, f := range x.files[string(row.Data)] {
 		if no < 0 || no >= maxDynamicBuckets {
 			return nil, corrupt(f.FileName, fmt.Errorf("an index of bucket %d", no))
@@ -152,10 +179,7 @@ func (x *hashIndexes) assign(p *partitionIndex, hash int32) (int32, error) {
 	if no, ok := p.table.get(hash); ok {
 		return no, nil
 	}
-	for p.open < len(p.buckets) && len(p.buckets[p.open].hashes) >= x.target {
-		p.open++
-	}
-	no := p.open
+	no := p.open.first(uint32(hash), func(no int) bool { return no < len(p.buckets) && len(p.buckets[no].hashes) >= x.target })
 	if no >= x.maxBuckets {
 		if no = int(uint32(hash)) % x.maxBuckets; x.t.Options.Dynamic.MaxBuckets <= 0 {
 			return 0, tooManyBuckets(x.t)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 
@@ -62,8 +63,7 @@ type leftKey struct {
 type keyPartition struct {
 	row    spec.BinaryRow
 	counts []int
-	// open is the first bucket that may have room.
-	open int
+	open   openBuckets
 }
 
 // Memory of an entry of short and of long, about; the latter without the key.
@@ -228,7 +228,7 @@ func (x *keyIndex) remove(ctx context.Context, i int, at keyPlace) error {
 	x.left[k] = at.bucket
 	p := x.parts[at.part]
 	p.counts[at.bucket]--
-	p.open = min(p.open, int(at.bucket))
+	p.open.freed(int(at.bucket))
 	return x.fit(ctx)
 }
 
@@ -336,10 +336,18 @@ func (x *keyIndex) partOf(row spec.BinaryRow) int32 {
 	n, ok := x.byRow[string(row.Data)]
 	if !ok {
 		n = int32(len(x.parts))
-		x.parts = append(x.parts, &keyPartition{row: row.Clone()})
+		x.parts = append(x.parts, &keyPartition{row: row.Clone(), open: newOpenBuckets(x.t.Options.Dynamic.classes())})
 		x.byRow[string(row.Data)] = n
 	}
 	return n
+}
+
+// classOf spreads keys over the buckets that fill side by side.
+func (x *keyIndex) classOf(i int) uint32 {
+	if x.codec.Short {
+		return uint32(x.shorts[i] * 0x9e3779b97f4a7c15 >> 32)
+	}
+	return crc32.ChecksumIEEE(x.key(i))
 }
 
 // assign gives a bucket of a partition for the key of row i, which has no place:
@@ -350,18 +358,16 @@ func (x *keyIndex) assign(i int, part int32) (keyPlace, error) {
 		return keyPlace{part: part, bucket: no}, err
 	}
 	p, o := x.parts[part], &x.t.Options.Dynamic
-	for p.open < len(p.counts) && p.counts[p.open] >= o.TargetRows {
-		p.open++
-	}
 	most := o.buckets()
-	if p.open < most {
-		return keyPlace{part: part, bucket: int32(p.open)}, nil
+	no := p.open.first(x.classOf(i), func(no int) bool { return no < len(p.counts) && p.counts[no] >= o.TargetRows })
+	if no < most {
+		return keyPlace{part: part, bucket: int32(no)}, nil
 	}
 	if o.MaxBuckets <= 0 {
 		return keyPlace{}, tooManyBuckets(x.t)
 	}
 	least := 0
-	for no := range most {
+	for no := range p.counts {
 		if p.counts[no] < p.counts[least] {
 			least = no
 		}

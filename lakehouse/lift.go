@@ -21,12 +21,20 @@ func (t *Table) lifts() bool {
 }
 
 // fullDue reports whether epoch id ends with a compaction of everything.
-func (t *Table) fullDue(id int64) bool {
-	n := int64(t.Options.FullDeltaCommits)
-	if n <= 0 && t.Options.ChangelogProducer == ChangelogFull {
-		n = 1
+func (w *Writer) fullDue(id int64, now time.Time) bool {
+	o := &w.t.Options
+	n, producer := int64(o.FullDeltaCommits), o.ChangelogProducer == ChangelogFull
+	due := n > 0 && id%n == 0
+	switch {
+	case n <= 0 && producer && o.FullInterval <= 0:
+		due = true
+	case producer && o.FullInterval > 0:
+		due = due || now.Sub(w.lastFull) >= o.FullInterval
 	}
-	return n > 0 && id%n == 0
+	if due {
+		w.lastFull = now
+	}
+	return due
 }
 
 // changelogFiles says where and how changelog files are written beside data files.
@@ -62,14 +70,23 @@ func (w *Writer) lift(p *Prepared) error {
 		change  *mergetree.Change
 		vectors *bucketVectors
 	}
+	what := mergetree.LiftDue
+	if w.t.Options.Lookup {
+		what = mergetree.LiftLevel0
+	}
+	if w.fullDue(p.id, time.Now()) {
+		what = mergetree.LiftAll
+		if err := w.openShallow(w.ctx); err != nil {
+			return err
+		}
+	}
 	w.mu.Lock()
 	var todo []*work
-	full := w.t.fullDue(p.id)
 	for _, b := range w.buckets {
 		if b.tree == nil {
 			continue
 		}
-		if unit, others, ok := b.tree.NextLift(time.Now(), full); ok {
+		if unit, others, ok := b.tree.NextLift(time.Now(), what); ok {
 			todo = append(todo, &work{b: b, unit: unit, others: others})
 			b.lastEpoch = w.epoch
 		}
@@ -104,6 +121,33 @@ func (w *Writer) lift(p *Prepared) error {
 		}
 	}
 	return err
+}
+
+// openShallow opens the buckets of the table that a compaction of everything has
+// to take along although this writer has no rows for them: those written before
+// a restart, or so long ago that they were forgotten.
+func (w *Writer) openShallow(ctx context.Context) error {
+	s, err := w.t.LatestSnapshot(ctx)
+	if err != nil || s == nil {
+		return err
+	}
+	ids, err := w.live.shallow(ctx, w.t, s)
+	if err != nil {
+		return fmt.Errorf("reading table %s: %w", w.t.Path, err)
+	}
+	w.mu.Lock()
+	var open []*bucket
+	for _, id := range ids {
+		if w.buckets[id] != nil {
+			continue
+		}
+		p := w.router.partitionOf(spec.BinaryRow{Arity: len(w.t.Schema.PartitionKeys), Data: []byte(id.partition)})
+		b := w.newBucket(p, id.bucket)
+		*p.slot(id.bucket) = b
+		open = append(open, b)
+	}
+	w.mu.Unlock()
+	return w.openTrees(open)
 }
 
 // compactBucket does unit on b and gives the bucket's deletion vectors after it.

@@ -47,6 +47,30 @@ func (c *liveCache) at(ctx context.Context, t *Table, s *spec.Snapshot, of map[b
 	return out, nil
 }
 
+// shallow gives the buckets at snapshot s with files above the deepest level,
+// without those of partitions with another number of buckets than the table.
+func (c *liveCache) shallow(ctx context.Context, t *Table, s *spec.Snapshot) ([]bucketID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.follow(ctx, t, s); err != nil {
+		return nil, err
+	}
+	var out []bucketID
+	for id, b := range c.buckets {
+		if id.bucket < 0 || b.total > 0 && b.total != int32(t.Options.Bucket) {
+			continue
+		}
+		top := int32(t.Options.Compaction.Levels - 1)
+		for i := range b.files {
+			top = max(top, b.files[i].Level)
+		}
+		if slices.ContainsFunc(b.files, func(f spec.DataFileMeta) bool { return f.Level < top }) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
 func (c *liveCache) follow(ctx context.Context, t *Table, s *spec.Snapshot) error {
 	if c.buckets != nil && c.snapshot <= s.ID && s.ID-c.snapshot <= followSnapshots {
 		same, err := c.unchanged(ctx, t, s)

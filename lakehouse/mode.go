@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/lakehouse/mergetree"
 	"leat/lakehouse/spec"
@@ -59,6 +60,12 @@ func (t *Table) checkBuckets() error {
 	refuse := func(option, msg, hint string) error {
 		return &diag.Error{Domain: diag.User, Code: diag.CodeRefusedOption, Table: t.Path, Option: option, Msg: msg, Hint: hint}
 	}
+	if t.Options.ModBuckets {
+		keys := t.Schema.Types(t.Schema.BucketKeys())
+		if len(keys) != 1 || keys[0].Kind != columnar.Int && keys[0].Kind != columnar.BigInt {
+			return refuse("bucket-function.type", "'mod' needs a bucket key of one INT or BIGINT column", "set 'bucket-key' to such a column, or leave the option out")
+		}
+	}
 	if len(t.Schema.PrimaryKeys) > 0 {
 		if n == 0 || n < spec.PostponeBucket {
 			return refuse(spec.OptionBucket, fmt.Sprintf("%d is no number of buckets", n), "use -1, -2 or a positive number")
@@ -102,6 +109,9 @@ type DynamicOptions struct {
 	TargetRows int
 	// MaxBuckets is 'dynamic-bucket.max-buckets' of a partition; -1 for no bound of its own.
 	MaxBuckets int
+	// Initial is 'dynamic-bucket.initial-buckets': the buckets of a partition that fill
+	// side by side, keys by their hash.
+	Initial int
 	// PostponeBuckets is 'postpone.default-bucket-num': the buckets that a partition gets with its first rows.
 	PostponeBuckets int
 }
@@ -112,6 +122,20 @@ func (o *DynamicOptions) buckets() int {
 		return min(o.MaxBuckets, maxDynamicBuckets)
 	}
 	return maxDynamicBuckets
+}
+
+// classes is how many buckets of a partition fill side by side.
+func (o *DynamicOptions) classes() int { return min(max(1, o.Initial), o.buckets()) }
+
+func parseBucketFunction(text string) (mod bool, err error) {
+	switch strings.ToLower(text) {
+	case "default":
+		return false, nil
+	case "mod":
+		return true, nil
+	default:
+		return false, fmt.Errorf("there is no bucket function %s", text)
+	}
 }
 
 func readOffPeak(r *optionReader) mergetree.OffPeak {
@@ -125,6 +149,7 @@ func readDynamic(r *optionReader) DynamicOptions {
 	return DynamicOptions{
 		TargetRows: max(1, readInt(r, "dynamic-bucket.target-row-num", 2_000_000)),
 		MaxBuckets: readInt(r, "dynamic-bucket.max-buckets", -1),
+		Initial:    max(1, readInt(r, "dynamic-bucket.initial-buckets", 1)),
 
 		PostponeBuckets: max(1, readInt(r, "postpone.default-bucket-num", 1)),
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	Lookup bool
 	// FullDeltaCommits is 'full-compaction.delta-commits', 0 for none.
 	FullDeltaCommits int
+	// FullInterval is 'changelog-producer.compaction-interval', 0 for none.
+	FullInterval time.Duration
 	// RowDeduplicate and RowDeduplicateIgnore are 'changelog-producer.row-deduplicate' and '…-ignore-fields'.
 	RowDeduplicate       bool
 	RowDeduplicateIgnore []string
@@ -65,8 +67,10 @@ type Options struct {
 	// StatsColumns are the modes of single columns; KeepFirstStats limits statistics to a prefix, -1 for all.
 	StatsColumns   map[string]spec.StatsMode
 	KeepFirstStats int
-	Dynamic        DynamicOptions
-	LookupFiles    LookupOptions
+	// ModBuckets is 'bucket-function.type' = 'mod': the bucket key itself, modulo the number of buckets.
+	ModBuckets  bool
+	Dynamic     DynamicOptions
+	LookupFiles LookupOptions
 }
 
 // optionReader parses values and remembers the first that cannot be.
@@ -139,12 +143,15 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 			FullInterval:  read(r, "compaction.optimization-interval", time.Duration(0), configs.ParseDuration),
 			SizeThreshold: read(r, "compaction.total-size-threshold", 0, configs.ParseSize),
 			OffPeak:       readOffPeak(r),
+			ForceUpLevel0: readBool(r, "compaction.force-up-level-0", false),
+			ForceRewrite:  readBool(r, "compaction.force-rewrite-all-files", false),
 		},
 		CompactMinFiles: readInt(r, "compaction.min.file-num", 5),
 		StatsDense:      readBool(r, "metadata.stats-dense-store", true),
 		StatsMode:       read(r, "metadata.stats-mode", spec.DefaultStatsMode, spec.ParseStatsMode),
 		KeepFirstStats:  readInt(r, "metadata.stats-keep-first-n-columns", -1),
 		StatsColumns:    map[string]spec.StatsMode{},
+		ModBuckets:      read(r, "bucket-function.type", false, parseBucketFunction),
 		Dynamic:         readDynamic(r),
 		LookupFiles: LookupOptions{
 			Disk:      read(r, "lookup.cache-max-disk-size", math.MaxInt64, configs.ParseSize),
@@ -160,6 +167,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		}
 	}
 	o.FullDeltaCommits = readInt(r, "full-compaction.delta-commits", 0)
+	o.FullInterval = read(r, "changelog-producer.compaction-interval", time.Duration(0), configs.ParseDuration)
 	o.RowDeduplicate = readBool(r, "changelog-producer.row-deduplicate", false)
 	o.RowDeduplicateIgnore = names(readText(r, "changelog-producer.row-deduplicate-ignore-fields", ""))
 	o.Lookup = len(s.PrimaryKeys) > 0 && (o.MergeEngine == "first-row" || o.ChangelogProducer == ChangelogLookup || o.DeletionVectors || readBool(r, "force-lookup", false))

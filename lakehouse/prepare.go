@@ -98,7 +98,11 @@ func (w *Writer) flush(f *frozen) {
 
 // number opens the trees of f's buckets and gives out their sequence numbers.
 func (w *Writer) number(f *frozen) error {
-	if err := w.openTrees(f); err != nil {
+	buckets := make([]*bucket, len(f.work))
+	for i := range f.work {
+		buckets[i] = f.work[i].b
+	}
+	if err := w.openTrees(buckets); err != nil {
 		return err
 	}
 	if err := w.meetOthers(); err != nil {

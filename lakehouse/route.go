@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -36,9 +37,11 @@ type router struct {
 	t      *Table
 	layout *mergetree.Layout
 	// codec is nil for append tables.
-	codec   *mergetree.KeyCodec
-	part    *spec.RowEncoder
-	bucket  *spec.RowEncoder
+	codec  *mergetree.KeyCodec
+	part   *spec.RowEncoder
+	bucket *spec.RowEncoder
+	// modKey is the bucket key of bucket function mod, -1 for another.
+	modKey  int
 	total   int // buckets a partition has; 1 for unaware append tables
 	input   bool
 	noMinus bool // -D and -U are dropped
@@ -76,7 +79,7 @@ type router struct {
 
 func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
 	r := &router{
-		t: t, layout: l, total: max(1, t.Options.Bucket), append: l.Append, parts: map[string]*partition{},
+		t: t, layout: l, total: max(1, t.Options.Bucket), append: l.Append, modKey: -1, parts: map[string]*partition{},
 		input: t.Options.ChangelogProducer == ChangelogInput, noMinus: t.Options.IgnoreDelete, noUB: t.Options.IgnoreUpdateBefore,
 	}
 	r.kindCol, r.keepBefore, r.refused = t.Schema.Index(t.Options.RowKindField), t.Options.Engine.KeepsBefore(), t.refusesMinus()
@@ -99,8 +102,30 @@ func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
 		if r.bucket, err = spec.NewRowEncoder(l.Columns, t.Schema.Indexes(t.Schema.BucketKeys())); err != nil {
 			return nil, fmt.Errorf("opening table %s: %w", t.Path, err)
 		}
+		if t.Options.ModBuckets {
+			r.modKey = t.Schema.Index(t.Schema.BucketKeys()[0])
+		}
 	}
 	return r, nil
+}
+
+// modBuckets gives the buckets of bucket function mod (ModBucketFunction.java):
+// the remainder that is never negative. A null counts as 0, as in its rows.
+func modBuckets(key arrow.Array, total int, out []int32) {
+	switch k := key.(type) {
+	case *array.Int32:
+		for i, v := range k.Int32Values()[:len(out)] {
+			if out[i] = 0; k.IsValid(i) {
+				out[i] = (v%int32(total) + int32(total)) % int32(total)
+			}
+		}
+	case *array.Int64:
+		for i, v := range k.Int64Values()[:len(out)] {
+			if out[i] = 0; k.IsValid(i) {
+				out[i] = int32((v%int64(total) + int64(total)) % int64(total))
+			}
+		}
+	}
 }
 
 // check refuses batches that are not of the table's shape.
@@ -224,9 +249,12 @@ func (r *router) bind(b *columnar.Batch, n uint32) {
 			r.nos = make([]int32, rows)
 		}
 		r.nos = r.nos[:rows]
-		if r.dynamic != nil {
+		switch {
+		case r.dynamic != nil:
 			r.bucket.Hashes(b, r.nos)
-		} else {
+		case r.modKey >= 0:
+			modBuckets(b.Cols[r.modKey], r.total, r.nos)
+		default:
 			r.bucket.Buckets(b, r.total, r.nos)
 		}
 	}

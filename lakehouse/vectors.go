@@ -152,6 +152,9 @@ type bucketVectors struct {
 	file *spec.IndexFileMeta
 }
 
+// has reports whether rows of a data file are deleted; nil has none.
+func (v *bucketVectors) has(file string) bool { return v != nil && len(v.sets[file]) > 0 }
+
 // vectorsOf reads the deletion vectors of some buckets at s.
 func (t *Table) vectorsOf(ctx context.Context, s *spec.Snapshot, of func(bucketID) bool) (map[bucketID]*bucketVectors, error) {
 	out := map[bucketID]*bucketVectors{}

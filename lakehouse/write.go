@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -63,6 +64,8 @@ type Writer struct {
 	order  *mergetree.KeyOrder
 	router *router
 	live   liveCache
+	// lastFull is when everything was compacted, or the writer opened; only lift uses it.
+	lastFull time.Time
 	// lookups is nil where compactions read files whole.
 	lookups *lookupFiles
 
@@ -129,7 +132,7 @@ func (t *Table) NewWriter(ctx context.Context, cfg WriteConfig) (*Writer, error)
 	}
 	w := &Writer{
 		t: t, cfg: cfg, log: cfg.Log.With("table", t.Path), layout: layout, router: r,
-		order: mergetree.NewKeyOrder(layout.KeyTypes()), buckets: map[bucketID]*bucket{}, compacted: make(chan struct{}),
+		order: mergetree.NewKeyOrder(layout.KeyTypes()), buckets: map[bucketID]*bucket{}, compacted: make(chan struct{}), lastFull: time.Now(),
 	}
 	if s != nil {
 		w.snapshot = s.ID
@@ -186,15 +189,7 @@ func (t *Table) checkWritable() error {
 	if err := t.checkBuckets(); err != nil || len(t.Schema.PrimaryKeys) == 0 {
 		return err
 	}
-	if err := t.checkCrossPartition(); err != nil {
-		return err
-	}
-	for _, key := range []string{"bucket-function.type"} {
-		if v, ok := t.Schema.Options[key]; ok && v != "false" && v != "default" {
-			return refuse(key, "leat cannot honour it when writing", "write this table with an engine that can, or create a table without the option")
-		}
-	}
-	return nil
+	return t.checkCrossPartition()
 }
 
 // layout compiles the file layout of the table's latest schema.

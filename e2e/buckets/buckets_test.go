@@ -132,3 +132,72 @@ func TestPostponedRows(t *testing.T) {
 	x.distribute()
 	x.check(want)
 }
+
+// TestPostponedRowsByJava lets Java give leat's postponed rows their buckets.
+func TestPostponedRowsByJava(t *testing.T) {
+	t.Parallel()
+	x := newTable(t, "postponed_java", `["part","id"]`, `["part"]`, `"bucket":"-2"`)
+	want := map[int]row{}
+	x.open()
+	for n := range 3 {
+		rows := append(some(30*n, 100+30*n, fmt.Sprint("leat", n)), row{kind: columnar.Delete, id: 31*n + 5, part: fmt.Sprint("p", (31*n+5)%2)})
+		x.write(rows...)
+		put(want, rows[:len(rows)-1])
+		delete(want, 31*n+5)
+	}
+	rows := []row{{kind: columnar.UpdateBefore, id: 90, part: "p0", v: "leat2"}, {kind: columnar.UpdateAfter, id: 90, part: "p0", v: "changed"}}
+	x.write(rows...)
+	put(want, rows[1:])
+	x.checkJava(map[int]row{})
+	x.javaDistribute(1)
+	x.checkJava(want)
+
+	rows = some(80, 190, "again")
+	x.write(rows...)
+	put(want, rows)
+	x.javaDistribute(2)
+	x.check(want)
+	// Both number buckets the same: leat goes on where Java began.
+	rows = some(0, 40, "last")
+	x.write(rows...)
+	put(want, rows)
+	x.close()
+	x.distribute()
+	x.check(want)
+}
+
+// TestModBucketsInTurn has the key itself choose the bucket.
+func TestModBucketsInTurn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, key, partition, options string }{
+		{"mod", `["part","id"]`, `["part"]`, `"bucket":"3","bucket-key":"id","bucket-function.type":"mod"`},
+		{"mod_append", "[]", "[]", `"bucket":"4","bucket-key":"id","bucket-function.type":"mod"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := newTable(t, c.name, c.key, c.partition, c.options)
+			want := map[int]row{}
+			rows := some(-20, 60, "java")
+			x.java(1, rows)
+			put(want, rows)
+			x.open()
+			from := -30
+			if c.key == "[]" {
+				from = 60
+			}
+			rows = some(from, 90, "leat")
+			x.write(rows...)
+			put(want, rows)
+			x.close()
+			x.check(want)
+			from = max(from, -5)
+			if c.key == "[]" {
+				from = 90
+			}
+			rows = some(from, 100, "java again")
+			x.java(2, rows)
+			put(want, rows)
+			x.check(want)
+		})
+	}
+}

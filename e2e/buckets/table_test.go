@@ -166,3 +166,12 @@ func (x *table) distribute() {
 		x.t.Fatal(done, err)
 	}
 }
+
+// javaDistribute lets Java give postponed rows two buckets a partition.
+func (x *table) javaDistribute(id int64) {
+	x.t.Helper()
+	args := []string{"distribute", "--warehouse", x.Warehouse, "--table", x.Table, "--buckets", "2", "--user", "java", "--id", fmt.Sprint(id)}
+	if _, err := judge.Java(x.t).Call("", args...); err != nil {
+		x.t.Fatal(err)
+	}
+}

@@ -80,7 +80,7 @@ func (c *compaction) mustRead(section []Run) bool {
 		for i := range r.Files {
 			f := &r.Files[i]
 			switch {
-			case c.opts.Lookup && f.Level == 0:
+			case c.unit.Rewrite, c.opts.Lookup && f.Level == 0:
 				return true
 			case c.opts.Changes != nil && c.opts.Changes.TopLevel > 0 && f.Level != c.opts.Changes.TopLevel:
 				return true

@@ -18,6 +18,8 @@ type Tree struct {
 	order    *KeyOrder
 	strategy *Universal
 	engine   *EngineSpec
+	// Stale, if set, names files that hold rows which a full compaction leaves out.
+	Stale func(f *spec.DataFileMeta) bool
 	// pick is the strategy of an append table, nil in a merge tree.
 	pick    func(live []spec.DataFileMeta) []spec.DataFileMeta
 	live    []spec.DataFileMeta
@@ -101,7 +103,7 @@ func (t *Tree) Next(now time.Time) (unit Unit, ok bool) {
 		ok = len(unit.Files) > 0
 	} else {
 		runs := Runs(t.live, t.order)
-		if unit, ok = t.strategy.Pick(runs, now); ok {
+		if unit, ok = t.strategy.next(runs, now); ok {
 			unit = t.whole(unit, runs)
 		}
 	}
@@ -117,7 +119,7 @@ func (t *Tree) whole(unit Unit, runs []Run) Unit {
 	}
 	for i := range unit.Files {
 		if n := unit.Files[i].DeleteRowCount; n == nil || *n > 0 {
-			if full, ok := t.strategy.Full(runs); ok {
+			if full, ok := t.strategy.Full(runs, nil); ok {
 				return full
 			}
 		}
@@ -125,18 +127,34 @@ func (t *Tree) whole(unit Unit, runs []Run) Unit {
 	return unit
 }
 
-// NextLift picks the compaction that a message takes along with its files: all
-// of level 0 and what the strategy adds, or everything with full. It gives the
-// files that are not in it too.
-func (t *Tree) NextLift(now time.Time, full bool) (unit Unit, others []spec.DataFileMeta, ok bool) {
+// Lifting says what a compaction takes that rides in the message of its files.
+type Lifting uint8
+
+const (
+	// LiftDue takes what the strategy says is due.
+	LiftDue Lifting = iota
+	// LiftLevel0 takes all of level 0 and what the strategy adds.
+	LiftLevel0
+	// LiftAll takes everything.
+	LiftAll
+)
+
+// NextLift picks the compaction that a message takes along with its files, and
+// gives the files that are not in it too.
+func (t *Tree) NextLift(now time.Time, what Lifting) (unit Unit, others []spec.DataFileMeta, ok bool) {
 	if t.running || t.pending != nil {
 		return Unit{}, nil, false
 	}
 	runs := Runs(t.live, t.order)
-	if full {
-		unit, ok = t.strategy.Full(runs)
-	} else {
+	switch what {
+	case LiftAll:
+		unit, ok = t.strategy.Full(runs, t.Stale)
+	case LiftLevel0:
 		unit, ok = t.strategy.Lift(runs, now)
+	default:
+		if unit, ok = t.strategy.next(runs, now); ok {
+			unit = t.whole(unit, runs)
+		}
 	}
 	if !ok {
 		return Unit{}, nil, false
@@ -179,7 +197,7 @@ func (t *Tree) NextFull() (unit Unit, ok bool) {
 	if t.running || t.pending != nil {
 		return Unit{}, false
 	}
-	if unit, ok = t.strategy.Full(Runs(t.live, t.order)); ok {
+	if unit, ok = t.strategy.Full(Runs(t.live, t.order), t.Stale); ok {
 		t.running = true
 	}
 	return unit, ok

@@ -22,6 +22,12 @@ type UniversalOptions struct {
 	SizeThreshold int64
 	// OffPeak enlarges SizeRatio at quiet hours.
 	OffPeak OffPeak
+	// ForceUpLevel0 is compaction.force-up-level-0: all of level 0 is compacted
+	// whenever there is something and nothing else is due.
+	ForceUpLevel0 bool
+	// ForceRewrite is compaction.force-rewrite-all-files: a compaction writes every
+	// file anew, and a full one takes files that are in the deepest level already.
+	ForceRewrite bool
 }
 
 // OffPeak is the options compaction.offpeak.*: from hour Start to before hour
@@ -106,6 +112,8 @@ type Unit struct {
 	// MaxLevel says that Output is the deepest level, DropDelete that nothing
 	// older than Files can lie below, so that deletes need not be kept.
 	MaxLevel, DropDelete bool
+	// Rewrite says that every file is to be written anew.
+	Rewrite bool
 }
 
 // Universal picks the runs to compact, as Paimon's UniversalCompaction does.
@@ -131,35 +139,33 @@ func (u *Universal) maxLevel(runs []Run) int32 {
 
 // Pick gives the next compaction of runs (youngest first); ok is false if none is due.
 func (u *Universal) Pick(runs []Run, now time.Time) (unit Unit, ok bool) {
-	top := u.maxLevel(runs)
-	n := u.pick(runs, now)
-	if n == 0 {
-		return Unit{}, false
-	}
-	n, unit.Output = outputLevel(runs, n, top)
-	if n == len(runs) {
-		u.lastFull = now
-	}
-	for i := range runs[:n] {
-		unit.Files = append(unit.Files, runs[i].Files...)
-	}
-	u.seal(&unit, runs, top)
-	if len(unit.Files) == 1 && unit.Files[0].Level == unit.Output {
-		return Unit{}, false
-	}
-	return unit, true
+	return u.unit(runs, u.pick(runs, now), now)
 }
 
-// Lift is Pick, but takes all of level 0 whenever there is something.
+// Lift is Pick, but takes all of level 0 if nothing else is due
+// (ForceUpLevel0Compaction.java). What Pick takes has all of level 0 too.
 func (u *Universal) Lift(runs []Run, now time.Time) (unit Unit, ok bool) {
 	level0 := 0
 	for level0 < len(runs) && runs[level0].Level == 0 {
 		level0++
 	}
 	n := u.pick(runs, now)
-	if n < level0 {
+	if n == 0 && level0 > 0 {
 		n = u.bySizeRatio(runs, level0)
 	}
+	return u.unit(runs, n, now)
+}
+
+// next is Pick, or Lift where the options say so.
+func (u *Universal) next(runs []Run, now time.Time) (unit Unit, ok bool) {
+	if u.opts.ForceUpLevel0 {
+		return u.Lift(runs, now)
+	}
+	return u.Pick(runs, now)
+}
+
+// unit makes the compaction of the n youngest runs, none for 0.
+func (u *Universal) unit(runs []Run, n int, now time.Time) (unit Unit, ok bool) {
 	if n == 0 {
 		return Unit{}, false
 	}
@@ -247,20 +253,28 @@ func outputLevel(runs []Run, n int, top int32) (int, int32) {
 	return n, top
 }
 
-// Full gives the compaction of everything into the deepest level; ok is false if nothing is to do.
-func (u *Universal) Full(runs []Run) (unit Unit, ok bool) {
-	unit.Output = u.maxLevel(runs)
-	if len(runs) == 0 || (len(runs) == 1 && runs[0].Level == unit.Output) {
+// Full gives the compaction of everything into the deepest level; ok is false if
+// nothing is to do. Files that are there already stay, but for those that stale,
+// which may be nil, says hold rows to leave out.
+func (u *Universal) Full(runs []Run, stale func(f *spec.DataFileMeta) bool) (unit Unit, ok bool) {
+	if len(runs) == 0 {
 		return Unit{}, false
 	}
+	unit.Output = u.maxLevel(runs)
+	inPlace := len(runs) == 1 && runs[0].Level == unit.Output
 	for i := range runs {
-		unit.Files = append(unit.Files, runs[i].Files...)
+		for _, f := range runs[i].Files {
+			if !inPlace || u.opts.ForceRewrite || stale != nil && stale(&f) {
+				unit.Files = append(unit.Files, f)
+			}
+		}
 	}
 	u.seal(&unit, runs, unit.Output)
-	return unit, true
+	unit.Rewrite = unit.Rewrite || inPlace
+	return unit, len(unit.Files) > 0
 }
 
 func (u *Universal) seal(unit *Unit, runs []Run, top int32) {
-	unit.MaxLevel = unit.Output == top
+	unit.MaxLevel, unit.Rewrite = unit.Output == top, u.opts.ForceRewrite
 	unit.DropDelete = unit.Output > 0 && unit.Output >= runs[len(runs)-1].Level
 }

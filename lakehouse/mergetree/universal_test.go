@@ -125,15 +125,26 @@ func TestPick(t *testing.T) {
 					fmt.Fprintf(&b, "level %d, %d bytes: %s\n", r.Level, r.Size(), names(r.Files))
 				}
 				return b.String()
-			case "pick", "full":
+			case "pick", "full", "lift":
 				at := 0
 				if d.HasArg("at") {
 					d.ScanArgs(t, "at", &at)
 				}
 				runs := Runs(parseFiles(t, d.Input), order)
-				unit, ok := u.Full(runs)
-				if d.Cmd == "pick" {
-					unit, ok = u.Pick(runs, start.Add(time.Duration(at)*time.Second))
+				now := start.Add(time.Duration(at) * time.Second)
+				stale := ""
+				if d.HasArg("stale") {
+					d.ScanArgs(t, "stale", &stale)
+				}
+				var unit Unit
+				var ok bool
+				switch d.Cmd {
+				case "pick":
+					unit, ok = u.Pick(runs, now)
+				case "lift":
+					unit, ok = u.Lift(runs, now)
+				default:
+					unit, ok = u.Full(runs, func(f *spec.DataFileMeta) bool { return f.FileName == stale })
 				}
 				if !ok {
 					return "none\n"
@@ -141,6 +152,9 @@ func TestPick(t *testing.T) {
 				s := fmt.Sprintf("to level %d: %s", unit.Output, names(unit.Files))
 				if unit.DropDelete {
 					s += " (drops deletes)"
+				}
+				if unit.Rewrite {
+					s += " (all anew)"
 				}
 				return s + "\n"
 			case "sections":

@@ -37,7 +37,7 @@ public final class Oracle {
 
     static final class Usage extends RuntimeException {
         Usage(String what) {
-            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire"
+            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire|distribute|picks"
                     + "|bench-read|bench-compact|sketch>\n"
                     + "  --warehouse DIR --table db.t[$system]\n"
                     + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
@@ -47,6 +47,8 @@ public final class Oracle {
                     + "  write:     rows as NDJSON on stdin, {\"_kind\":\"+I|-U|+U|-D\", col: value ...}\n"
                     + "             [--user U] [--id N] [--wait] [--filter] [--option k=v ...]\n"
                     + "  compact:   [--user U] [--id N] [--minor]\n"
+                    + "  distribute: --buckets N [--user U] [--id N]   gives postponed rows their buckets\n"
+                    + "  picks:     {\"trigger\",\"amp\",…,\"runs\":[[level,size],…]} a line on stdin: the runs to compact; no table\n"
                     + "  bench-read: --column DECIMAL   times a read of all columns; bench-compact a compaction, not committed\n"
                     + "  compete:   JSON on stdin [{\"table\",\"name\",\"parts\":[],\"keys\",\"rows\",\"pause_ms\",\"millis\",\"options\"?}]: writers side by side\n"
                     + "  create:    JSON on stdin {\"fields\":[{\"name\",\"type\",\"description\"?}],\"primaryKeys\":[],"
@@ -120,6 +122,10 @@ public final class Oracle {
     void run() throws Exception {
         if (cmd.equals("sketch")) {
             for (String l; (l = in.readLine()) != null; ) if (!l.trim().isEmpty()) out.accept(Sketches.answer(Json.M.readTree(l)));
+            return;
+        }
+        if (cmd.equals("picks")) {
+            for (String l; (l = in.readLine()) != null; ) out.accept(Picks.pick(Json.M.readTree(l)));
             return;
         }
         tmp = Files.createTempDirectory("leat-oracle").toString();
@@ -202,6 +208,10 @@ public final class Oracle {
     void write(FileStoreTable x) throws Exception {
         String user = flags.getOrDefault("user", "oracle");
         long id = flags.containsKey("id") ? Long.parseLong(flags.get("id")) : System.currentTimeMillis();
+        if (cmd.equals("distribute")) {
+            Postpone.distribute(x, Integer.parseInt(need("buckets")), user, id, tmp);
+            return;
+        }
         try (Writer w = new Writer(x, user, tmp)) {
             switch (cmd) {
                 case "write":
