@@ -81,6 +81,11 @@ const (
 	StepSelect
 	// StepRows gives rows that were known when the script was planned.
 	StepRows
+	// StepShowJobs lists the running jobs, StepDescribeJob one of them.
+	StepShowJobs
+	StepDescribeJob
+	// StepStopJob ends a job, with a savepoint if Savepoint is set.
+	StepStopJob
 )
 
 // Step is a statement that is carried out before the job starts, in script order.
@@ -105,6 +110,9 @@ type Step struct {
 	Partitions []map[string]string
 	Call       *procedure.Call
 	Select     *Query
+	// Job is the name or the id of a job.
+	Job       string
+	Savepoint bool
 	// Columns and Rows are those of StepRows.
 	Columns []string
 	Rows    [][]string

@@ -209,6 +209,8 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 		s.show(ctx, v)
 	case *sqlfront.Describe:
 		s.describe(ctx, v)
+	case *sqlfront.StopJob:
+		s.stopJob(v)
 	case *sqlfront.SetList:
 		s.listSettings(v)
 	case *sqlfront.Ignored:

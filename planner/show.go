@@ -72,6 +72,8 @@ func (s *Session) show(ctx context.Context, v *sqlfront.Show) {
 		s.list(v, "procedure name", procedureNames())
 	case "PARTITIONS":
 		s.showPartitions(ctx, v)
+	case "JOBS":
+		s.add(s.step(StepShowJobs, v.Pos(), nil, "", ""))
 	case "CREATE TABLE":
 		if t := s.findTable(ctx, v.Name); t != nil {
 			s.rows(v.Pos(), []string{"result"}, [][]string{{createText(t)}})
@@ -81,7 +83,7 @@ func (s *Session) show(ctx context.Context, v *sqlfront.Show) {
 			s.describeTable(v.Pos(), t, func(name string) bool { return likes(v, name) })
 		}
 	default:
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "SHOW " + v.What + " does not run in leat", Hint: "show CATALOGS, DATABASES, TABLES, COLUMNS, PARTITIONS, PROCEDURES or CREATE TABLE"})
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "SHOW " + v.What + " does not run in leat", Hint: "show CATALOGS, DATABASES, TABLES, COLUMNS, PARTITIONS, PROCEDURES, JOBS or CREATE TABLE"})
 	}
 }
 
@@ -217,9 +219,22 @@ func (s *Session) describe(ctx context.Context, v *sqlfront.Describe) {
 			rows = append(rows, []string{"option:" + k, c.options[k]})
 		}
 		s.rows(v.Pos(), []string{"info name", "info value"}, rows)
+	case "JOB":
+		st := s.step(StepDescribeJob, v.Pos(), nil, "", "")
+		st.Job = v.Name.String()
+		s.add(st)
 	default:
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "DESCRIBE " + v.What + " does not run in leat", Hint: "describe a table or a catalog"})
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "DESCRIBE " + v.What + " does not run in leat", Hint: "describe a table, a catalog or a job"})
 	}
+}
+
+func (s *Session) stopJob(v *sqlfront.StopJob) {
+	if v.Drain {
+		s.notice(configs.Notice{Pos: v.Pos(), Key: "WITH DRAIN", Msg: "WITH DRAIN does nothing more: no operator holds rows back for a watermark"})
+	}
+	st := s.step(StepStopJob, v.JobPos, nil, "", "")
+	st.Job, st.Savepoint = v.Job, v.Savepoint
+	s.add(st)
 }
 
 // describeTable gives columns as Flink's DESCRIBE does.

@@ -333,6 +333,16 @@ type Describe struct {
 	Name     ObjectName
 }
 
+// StopJob is STOP JOB 'name' [WITH SAVEPOINT] [WITH DRAIN].
+type StopJob struct {
+	Span
+	// Job is the name or the id of a job, at JobPos.
+	Job    string
+	JobPos diag.Pos
+	// Savepoint makes the last checkpoint a savepoint, Drain goes with it alone.
+	Savepoint, Drain bool
+}
+
 // AlterTable is ALTER TABLE.
 type AlterTable struct {
 	Span

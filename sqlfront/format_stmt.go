@@ -89,6 +89,10 @@ func (w *writer) otherStatement(st Statement) {
 			return
 		}
 		w.object(s.Name)
+	case *StopJob:
+		w.put("STOP JOB ", QuoteString(s.Job))
+		w.putIf(s.Savepoint, " WITH SAVEPOINT")
+		w.putIf(s.Drain, " WITH DRAIN")
 	default: // *Ignored and *Unsupported keep no tree
 		w.put(st.Text())
 	}

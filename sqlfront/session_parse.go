@@ -167,6 +167,30 @@ func (p *parser) showLike(s *Show) {
 	s.Like = &text
 }
 
+// stopJob reads STOP JOB.
+func (p *parser) stopJob() Statement {
+	p.i++
+	p.expect("JOB")
+	s := &StopJob{}
+	text, at := p.stringText("the name of a job")
+	s.Job, s.JobPos = text, p.posOf(at)
+	for p.accept("WITH") {
+		switch t := p.peek(); {
+		case p.accept("SAVEPOINT"):
+			s.Savepoint = true
+		case p.accept("DRAIN"):
+			s.Drain = true
+			if !s.Savepoint {
+				p.soft(p.posOf(t), "DRAIN goes with a savepoint", "write WITH SAVEPOINT WITH DRAIN")
+			}
+		default:
+			p.unexpected("SAVEPOINT or DRAIN")
+			return s
+		}
+	}
+	return s
+}
+
 func (p *parser) describe() Statement {
 	p.i++
 	d := &Describe{What: "TABLE"}

@@ -55,6 +55,8 @@ func (p *parser) statement() Statement {
 		return p.show()
 	case "DESCRIBE", "DESC":
 		return p.describe()
+	case "STOP":
+		return p.stopJob()
 	case "TRUNCATE":
 		p.i++
 		p.expect("TABLE")
@@ -72,7 +74,6 @@ func (p *parser) statement() Statement {
 var later = map[string]string{
 	"UPDATE": "write the new row into the source; the job carries it over",
 	"DELETE": "delete the row at the source; the job carries it over",
-	"STOP":   "use 'leat job stop'",
 }
 
 // refused are statements that are errors here and in Flink.

@@ -83,7 +83,7 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 		return usageError("the script has no INSERT, so there is no job to start from a savepoint", "leave --from, --rollback-tables and --reset-consumers out")
 	}
 	if result.Plan == nil {
-		return job.Apply(cmd.Context(), result.Steps, quiet{out})
+		return job.Statements{Output: quiet{out}, Jobs: a.client()}.Apply(cmd.Context(), result.Steps)
 	}
 	p := newProgress(errOut)
 	j := job.New(job.Spec{

@@ -133,5 +133,5 @@ func (sh *shell) statement(ctx context.Context, st sqlfront.Statement) error {
 	if err := job.GuardRunning(ctx, sh.jobs, result.Steps); err != nil {
 		return err
 	}
-	return job.Apply(ctx, result.Steps, sh.out)
+	return job.Statements{Output: sh.out, Jobs: sh.jobs}.Apply(ctx, result.Steps)
 }

@@ -246,7 +246,7 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 		// On a restart the other statements of the script were carried out by this very run.
 		steps = creations(steps)
 	}
-	if err := Apply(ctx, steps, j.spec.Output); err != nil {
+	if err := (Statements{Output: j.spec.Output, Jobs: NewClient(j.spec.StateDir)}).Apply(ctx, steps); err != nil {
 		return g, none, err
 	}
 	abandoned, err := st.abandoned(ctx)

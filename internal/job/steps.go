@@ -44,11 +44,24 @@ func creations(steps []planner.Step) []planner.Step {
 // Apply carries out the statements of a script that are no INSERT, in order. A
 // nil out drops their results.
 func Apply(ctx context.Context, steps []planner.Step, out Output) error {
-	if out == nil {
-		out = noOutput{}
+	return Statements{Output: out}.Apply(ctx, steps)
+}
+
+// Statements carries out statements that are no INSERT.
+type Statements struct {
+	// Output takes their results; nil drops them.
+	Output Output
+	// Jobs are those that SHOW JOBS, DESCRIBE JOB and STOP JOB are about; nil for none.
+	Jobs *Client
+}
+
+// Apply carries out steps in order.
+func (x Statements) Apply(ctx context.Context, steps []planner.Step) error {
+	if x.Output == nil {
+		x.Output = noOutput{}
 	}
 	for i := range steps {
-		a := &application{step: &steps[i], out: out}
+		a := &application{step: &steps[i], out: x.Output, jobs: x.Jobs}
 		if err := a.run(ctx); err != nil {
 			return err
 		}
@@ -60,6 +73,7 @@ func Apply(ctx context.Context, steps []planner.Step, out Output) error {
 type application struct {
 	step *planner.Step
 	out  Output
+	jobs *Client
 	fs   fileio.FS
 	c    *catalog.FileSystem
 }
@@ -70,8 +84,12 @@ func (a *application) id() catalog.Identifier {
 
 func (a *application) run(ctx context.Context) error {
 	s := a.step
-	if s.Kind == planner.StepRows {
+	switch s.Kind {
+	case planner.StepRows:
 		return a.rows()
+	case planner.StepShowJobs, planner.StepDescribeJob, planner.StepStopJob:
+		return placedAt(a.jobStatement(ctx), s.Pos)
+	default:
 	}
 	fs, root, err := open.FromURL(s.Warehouse)
 	if err != nil {
@@ -185,13 +203,16 @@ func (a *application) query(ctx context.Context) error {
 }
 
 // rows gives what was known when the script was planned.
-func (a *application) rows() error {
+func (a *application) rows() error { return a.table(a.step.Columns, a.step.Rows) }
+
+// table gives rows of text.
+func (a *application) table(columns []string, rows [][]string) error {
 	schema := &columnar.Schema{}
-	for i, n := range a.step.Columns {
+	for i, n := range columns {
 		schema.Fields = append(schema.Fields, columnar.Field{ID: i, Name: n, Type: columnar.StringType()})
 	}
 	sheet := systable.NewSheet(schema)
-	for _, row := range a.step.Rows {
+	for _, row := range rows {
 		for _, cell := range row {
 			sheet.Text(cell)
 		}
