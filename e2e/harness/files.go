@@ -25,9 +25,17 @@ type snapshotFile struct {
 	Base      string  `json:"baseManifestList"`
 	Delta     string  `json:"deltaManifestList"`
 	Changelog *string `json:"changelogManifestList"`
+	Index     *string `json:"indexManifest"`
 }
 
 type manifestRef struct {
+	FileName string `avro:"_FILE_NAME"`
+}
+
+// indexEntry is an entry of an index manifest, which names all index files of a
+// snapshot: deletion vectors and hash indexes.
+type indexEntry struct {
+	Kind     int32  `avro:"_KIND"`
 	FileName string `avro:"_FILE_NAME"`
 }
 
@@ -107,8 +115,29 @@ func (l Lake) needed() (files, error) {
 				return nil, err
 			}
 		}
+		if s.Index != nil {
+			if err := l.indexes(need, *s.Index); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return need, nil
+}
+
+// indexes adds an index manifest and the index files it names.
+func (l Lake) indexes(need files, manifest string) error {
+	need[manifest] = true
+	entries, err := readAvro[indexEntry](filepath.Join(l.dir(), "manifest", manifest))
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Kind != 0 {
+			return fmt.Errorf("index manifest %s deletes %s", manifest, e.FileName)
+		}
+		need[e.FileName] = true
+	}
+	return nil
 }
 
 // live adds the manifest lists, their manifests, and the data files that are
