@@ -182,3 +182,85 @@ func TestAllocsChunks(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesOfTheLibrary reads what the library writes in ways that neither
+// Paimon nor leat has: pages of the second version, other block sizes of nulls.
+func TestPagesOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	const rows = 20_000
+	cols := chunkColumns(rows, func(i int) int64 { return int64(i*i) - 70_000 }, func(i int) bool { return i/100%3 == 1 })
+	root, err := parquetSchema(chunkFields())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []parquet.DataPageVersion{parquet.DataPageV1, parquet.DataPageV2} {
+		for _, delta := range []bool{false, true} {
+			var out bytes.Buffer
+			props := []parquet.WriterProperty{parquet.WithDataPageVersion(version), parquet.WithDataPageSize(4096), parquet.WithDictionaryDefault(!delta)}
+			if delta {
+				props = append(props, parquet.WithEncodingFor("i", parquet.Encodings.DeltaBinaryPacked), parquet.WithEncodingFor("s", parquet.Encodings.DeltaByteArray))
+			}
+			fw := file.NewParquetWriter(&out, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
+			rg, err := fw.AppendBufferedRowGroupChecked()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, a := range cols {
+				cw, err := rg.Column(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := columnWriter{cw: libraryChunk{cw}, put: putterOf(chunkFields()[i].Type), nullable: true}
+				if b, ok := cw.(*file.ByteArrayColumnChunkWriter); ok {
+					c.put = func(_ *columnWriter, a arrow.Array, def []int16, valid []byte) error {
+						vals := make([]parquet.ByteArray, a.Len())
+						for k := range vals {
+							vals[k] = parquet.ByteArray(a.(*array.String).Value(k))
+						}
+						_, err := b.WriteBatchSpacedWithError(vals, def, nil, valid, int64(a.Data().Offset()))
+						return err
+					}
+				}
+				if err := c.write(a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := fw.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got := readFile(t, out.Bytes(), chunkFields(), 777)
+			for i, f := range chunkFields() {
+				if !array.Equal(cols[i], got[i]) {
+					t.Errorf("pages of version %d, delta %t: column %s differs", version, delta, f.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestAllocsPages guards that decoding allocates by batch and page, not by value.
+func TestAllocsPages(t *testing.T) {
+	cols := chunkColumns(8192, func(i int) int64 { return int64(i) * 977 }, nil)
+	var batches [][]arrow.Array
+	for range 128 {
+		batches = append(batches, cols)
+	}
+	content, _ := writeFile(t, chunkFields(), Options{}, batches...)
+	r, err := OpenReader(memFile{bytes.NewReader(content)}, "f.parquet", chunkFields(), ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	n := testing.AllocsPerRun(100, func() {
+		cols, _, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cols {
+			c.Release()
+		}
+	})
+	if n > 150 {
+		t.Errorf("%v allocations a batch of 8192 rows", n)
+	}
+}

@@ -78,7 +78,12 @@ func (c *columnReader) open(rg *file.RowGroupReader) (err error) {
 	if c.leaf < 0 {
 		return nil
 	}
-	c.cr, c.offset, err = openChunk(rg, c.leaf)
+	meta, err := rg.MetaData().ColumnChunk(c.leaf)
+	if err != nil {
+		return err
+	}
+	c.offset = meta.DataPageOffset()
+	c.cr, err = openValues(rg, c.leaf, c.optional)
 	return err
 }
 
