@@ -152,14 +152,14 @@ func (c *columnBase) finishPresent() ([]stream, error) {
 
 // index gives the ROW_INDEX message.
 func (c *columnBase) index() []byte {
-	out := make([]indexEntry, len(c.entries))
+	index := rowIndex{entries: make([]indexEntry, len(c.entries))}
 	for i, e := range c.entries {
-		out[i] = indexEntry{positions: e.data, stat: e.stat}
+		index.entries[i] = indexEntry{positions: e.data, stat: e.stat}
 		if c.hasNull {
-			out[i].positions = slices.Concat(e.present, e.data)
+			index.entries[i].positions = slices.Concat(e.present, e.data)
 		}
 	}
-	return encodeRowIndex(out)
+	return encode(index.fields)
 }
 
 func (c *columnBase) resetBase() {

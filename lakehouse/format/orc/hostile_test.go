@@ -52,7 +52,7 @@ func footerBomb(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	ps := postScript{footerLength: uint64(len(b)), compression: CompressionZstd, blockSize: maxBlockSize / 2, version: []uint64{0, 12}, magic: magic}
-	tail := ps.encode()
+	tail := encode(ps.fields)
 	return append(append(append([]byte(magic), b...), tail...), byte(len(tail)))
 }
 

@@ -1,5 +1,7 @@
 package orc
 
+import "math"
+
 // The magic bytes at both ends of a file.
 const magic = "ORC"
 
@@ -72,74 +74,36 @@ type postScript struct {
 	magic          string
 }
 
-func (p *postScript) encode() []byte {
-	var b []byte
-	b = putUint(b, 1, p.footerLength)
-	b = putUint(b, 2, uint64(p.compression))
-	if p.compression != CompressionNone {
-		b = putUint(b, 3, p.blockSize)
+func (p *postScript) fields(c *coder) {
+	c.uint(1, &p.footerLength)
+	codeSmall(c, 2, &p.compression)
+	if c.reading() || p.compression != CompressionNone {
+		c.uint(3, &p.blockSize)
 	}
-	b = putPacked(b, 4, p.version)
-	b = putUint(b, 5, p.metadataLength)
-	b = putUint(b, 6, p.writerVersion)
-	return putBytes(b, 8000, p.magic)
-}
-
-func decodePostScript(b []byte) (p postScript, err error) {
-	m := message{b: b}
-	for m.next() {
-		switch m.field {
-		case 1:
-			p.footerLength = m.uint()
-		case 2:
-			p.compression = Compression(min(m.uint(), 255))
-		case 3:
-			p.blockSize = m.uint()
-		case 4:
-			p.version = m.uints(p.version)
-		case 5:
-			p.metadataLength = m.uint()
-		case 6:
-			p.writerVersion = m.uint()
-		case 8000:
-			p.magic = m.string()
-		}
-	}
-	return p, m.err
+	c.uints(4, &p.version)
+	c.uint(5, &p.metadataLength)
+	c.uint(6, &p.writerVersion)
+	c.string(8000, &p.magic)
 }
 
 type stripeInfo struct {
 	offset, indexLength, dataLength, footerLength, rows uint64
 }
 
-func (s *stripeInfo) encode() []byte {
-	var b []byte
-	b = putUint(b, 1, s.offset)
-	b = putUint(b, 2, s.indexLength)
-	b = putUint(b, 3, s.dataLength)
-	b = putUint(b, 4, s.footerLength)
-	return putUint(b, 5, s.rows)
-}
-
-func decodeStripeInfo(m *message) (s stripeInfo) {
-	for m.next() {
-		switch m.field {
-		case 1:
-			s.offset = m.uint()
-		case 2:
-			s.indexLength = m.uint()
-		case 3:
-			s.dataLength = m.uint()
-		case 4:
-			s.footerLength = m.uint()
-		case 5:
-			s.rows = m.uint()
-		}
-	}
-	return s
+func (s *stripeInfo) fields(c *coder) {
+	c.uint(1, &s.offset)
+	c.uint(2, &s.indexLength)
+	c.uint(3, &s.dataLength)
+	c.uint(4, &s.footerLength)
+	c.uint(5, &s.rows)
 }
 
 type attribute struct{ key, value string }
+
+func (a *attribute) fields(c *coder) {
+	c.string(1, &a.key)
+	c.string(2, &a.value)
+}
 
 // typeInfo is one node of the flattened type tree.
 type typeInfo struct {
@@ -152,57 +116,18 @@ type typeInfo struct {
 	attrs     []attribute
 }
 
-func (t *typeInfo) encode() []byte {
-	var b []byte
-	b = putUint(b, 1, uint64(t.kind))
-	b = putPacked(b, 2, t.subtypes)
-	for _, n := range t.names {
-		b = putBytes(b, 3, n)
+func (t *typeInfo) fields(c *coder) {
+	codeSmall(c, 1, &t.kind)
+	c.uints(2, &t.subtypes)
+	c.strings(3, &t.names)
+	if c.reading() || t.kind == kindChar || t.kind == kindVarchar {
+		c.uint(4, &t.maxLength)
 	}
-	switch t.kind {
-	case kindChar, kindVarchar:
-		b = putUint(b, 4, t.maxLength)
-	case kindDecimal:
-		b = putUint(b, 5, t.precision)
-		b = putUint(b, 6, t.scale)
-	default:
+	if c.reading() || t.kind == kindDecimal {
+		c.uint(5, &t.precision)
+		c.uint(6, &t.scale)
 	}
-	for _, a := range t.attrs {
-		b = putBytes(b, 7, putBytes(putBytes(nil, 1, a.key), 2, a.value))
-	}
-	return b
-}
-
-func decodeType(m *message) (t typeInfo) {
-	for m.next() {
-		switch m.field {
-		case 1:
-			t.kind = typeKind(min(m.uint(), 255))
-		case 2:
-			t.subtypes = m.uints(t.subtypes)
-		case 3:
-			t.names = append(t.names, m.string())
-		case 4:
-			t.maxLength = m.uint()
-		case 5:
-			t.precision = m.uint()
-		case 6:
-			t.scale = m.uint()
-		case 7:
-			sub, a := m.sub(), attribute{}
-			for sub.next() {
-				switch sub.field {
-				case 1:
-					a.key = sub.string()
-				case 2:
-					a.value = sub.string()
-				}
-			}
-			m.done(sub)
-			t.attrs = append(t.attrs, a)
-		}
-	}
-	return t
+	codeEach(c, 7, &t.attrs, math.MaxInt, (*attribute).fields)
 }
 
 type footer struct {
@@ -219,83 +144,21 @@ type footer struct {
 	software                    string
 }
 
-func (f *footer) encode() []byte {
-	var b []byte
-	b = putUint(b, 1, f.headerLength)
-	b = putUint(b, 2, f.contentLength)
-	for i := range f.stripes {
-		b = putBytes(b, 3, f.stripes[i].encode())
+func (f *footer) fields(c *coder) {
+	c.uint(1, &f.headerLength)
+	c.uint(2, &f.contentLength)
+	codeEach(c, 3, &f.stripes, maxStripes, (*stripeInfo).fields)
+	codeEach(c, 4, &f.types, maxTypes, (*typeInfo).fields)
+	codeEach(c, 5, &f.metadata, math.MaxInt, (*attribute).fields)
+	c.uint(6, &f.rows)
+	codeEach(c, 7, &f.stats, maxTypes, (*fileStat).fields)
+	c.uint(8, &f.stride)
+	c.uint(9, &f.writer)
+	if c.reading() {
+		var encryption []byte
+		c.bytes(10, &encryption)
+		f.encrypted = f.encrypted || len(encryption) > 0
 	}
-	for i := range f.types {
-		b = putBytes(b, 4, f.types[i].encode())
-	}
-	for _, a := range f.metadata {
-		b = putBytes(b, 5, putBytes(putBytes(nil, 1, a.key), 2, a.value))
-	}
-	b = putUint(b, 6, f.rows)
-	for i := range f.stats {
-		b = putBytes(b, 7, f.stats[i].encode())
-	}
-	b = putUint(b, 8, f.stride)
-	b = putUint(b, 9, f.writer)
-	b = putUint(b, 11, f.calendar)
-	return putBytes(b, 12, f.software)
-}
-
-func decodeFooter(b []byte) (f footer, err error) {
-	m := message{b: b}
-	for m.next() {
-		switch m.field {
-		case 1:
-			f.headerLength = m.uint()
-		case 2:
-			f.contentLength = m.uint()
-		case 3:
-			sub := m.sub()
-			if len(f.stripes) >= maxStripes {
-				m.fail()
-			}
-			f.stripes = append(f.stripes, decodeStripeInfo(sub))
-			m.done(sub)
-		case 4:
-			sub := m.sub()
-			if len(f.types) >= maxTypes {
-				m.fail()
-			}
-			f.types = append(f.types, decodeType(sub))
-			m.done(sub)
-		case 5:
-			sub, a := m.sub(), attribute{}
-			for sub.next() {
-				switch sub.field {
-				case 1:
-					a.key = sub.string()
-				case 2:
-					a.value = sub.string()
-				}
-			}
-			m.done(sub)
-			f.metadata = append(f.metadata, a)
-		case 6:
-			f.rows = m.uint()
-		case 7:
-			sub := m.sub()
-			if len(f.stats) >= maxTypes {
-				m.fail()
-			}
-			f.stats = append(f.stats, decodeStat(sub))
-			m.done(sub)
-		case 8:
-			f.stride = m.uint()
-		case 9:
-			f.writer = m.uint()
-		case 10:
-			f.encrypted = len(m.bytes()) > 0
-		case 11:
-			f.calendar = m.uint()
-		case 12:
-			f.software = m.string()
-		}
-	}
-	return f, m.err
+	c.uint(11, &f.calendar)
+	c.string(12, &f.software)
 }

@@ -106,7 +106,8 @@ func (r *Reader) readTail() error {
 		return corruptf(size, "the postscript is longer than the file")
 	}
 	psAt := size - 1 - int64(n)
-	ps, err := decodePostScript(tail[len(tail)-1-n : len(tail)-1])
+	var ps postScript
+	err := decode(tail[len(tail)-1-n:len(tail)-1], ps.fields)
 	if err != nil || ps.magic != magic {
 		return corruptf(psAt, "no ORC postscript")
 	}
@@ -130,7 +131,7 @@ func (r *Reader) readTail() error {
 	if err != nil {
 		return err
 	}
-	if r.footer, err = decodeFooter(b); err != nil {
+	if err := decode(b, r.footer.fields); err != nil {
 		return corruptf(footerAt, "the footer: %v", err)
 	}
 	if r.root, err = treeOf(r.footer.types); err != nil {

@@ -400,14 +400,14 @@ func TestOtherCodecsAndVersions(t *testing.T) {
 		"compression unknown": func(p *postScript) { p.compression = 77 },
 		"file version [1 0]":  func(p *postScript) { p.version = []uint64{1, 0} },
 	} {
-		ps, err := decodePostScript(file[at : at+n])
-		if err != nil {
+		var ps postScript
+		if err := decode(file[at:at+n], ps.fields); err != nil {
 			t.Fatal(err)
 		}
 		change(&ps)
-		b := ps.encode()
+		b := encode(ps.fields)
 		changed := append(append(append([]byte{}, file[:at]...), b...), byte(len(b)))
-		_, err = OpenReader(newFile(changed), "mem.orc", OrderFields(), ReadOptions{})
+		_, err := OpenReader(newFile(changed), "mem.orc", OrderFields(), ReadOptions{})
 		var unsupported *UnsupportedError
 		if !errors.As(err, &unsupported) || unsupported.Feature != want {
 			t.Errorf("want %s, got %v", want, err)

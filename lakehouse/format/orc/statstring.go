@@ -140,22 +140,35 @@ func parseDecimal(text string, scale int) (decimal128.Num, bool) {
 // decodeStat reads a ColumnStatistics message.
 func decodeStat(m *message) (s fileStat) {
 	for m.next() {
-		switch m.field {
-		case 1:
-			s.values = m.uint()
-		case int(statInt), int(statDouble), int(statString), int(statBool), int(statDecimal),
-			int(statDate), int(statBinary), int(statTimestamp), int(statCollection):
-			s.kind = statKind(m.field)
-			sub := m.sub()
-			s.decodeRange(sub)
-			m.done(sub)
-		case 10:
-			s.hasNull = m.bool()
-		case 11:
-			s.bytesOnDisk = m.uint()
-		}
+		s.decodeField(m)
 	}
 	return s
+}
+
+// fields is that of a file, among other messages.
+func (s *fileStat) fields(c *coder) {
+	if c.reading() {
+		s.decodeField(c.in)
+	} else {
+		c.out = append(c.out, s.encode()...)
+	}
+}
+
+func (s *fileStat) decodeField(m *message) {
+	switch m.field {
+	case 1:
+		s.values = m.uint()
+	case int(statInt), int(statDouble), int(statString), int(statBool), int(statDecimal),
+		int(statDate), int(statBinary), int(statTimestamp), int(statCollection):
+		s.kind = statKind(m.field)
+		sub := m.sub()
+		s.decodeRange(sub)
+		m.done(sub)
+	case 10:
+		s.hasNull = m.bool()
+	case 11:
+		s.bytesOnDisk = m.uint()
+	}
 }
 
 // decodeRange reads the message of s.kind.

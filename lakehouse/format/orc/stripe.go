@@ -62,8 +62,8 @@ func (r *Reader) openStripe(i int) (*stripe, error) {
 	if err != nil {
 		return nil, err
 	}
-	foot, err := decodeStripeFooter(b)
-	if err != nil {
+	var foot stripeFooter
+	if err := decode(b, foot.fields); err != nil {
 		return nil, corruptf(s.end, "the stripe footer: %v", err)
 	}
 	if len(foot.encodings) < len(r.footer.types) {
@@ -149,12 +149,12 @@ func (r *Reader) loadIndex(s *stripe, column int) ([]indexEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := decodeRowIndex(b)
-	if err != nil {
+	var index rowIndex
+	if err := decode(b, index.fields); err != nil {
 		return nil, corruptf(p.off, "the row index of type %d: %v", column, err)
 	}
-	s.indexes[column] = entries
-	return entries, nil
+	s.indexes[column] = index.entries
+	return index.entries, nil
 }
 
 // positions are those of a row group; the index is loaded.

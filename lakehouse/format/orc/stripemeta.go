@@ -6,9 +6,22 @@ type streamInfo struct {
 	length uint64
 }
 
+func (s *streamInfo) fields(c *coder) {
+	codeSmall(c, 1, &s.kind)
+	c.count(2, &s.column, maxTypes)
+	c.uint(3, &s.length)
+}
+
 type columnEncoding struct {
 	kind           encodingKind
 	dictionarySize uint64
+}
+
+func (e *columnEncoding) fields(c *coder) {
+	codeSmall(c, 1, &e.kind)
+	if c.reading() || e.kind == encodingDictionary || e.kind == encodingDictionaryV2 {
+		c.uint(2, &e.dictionarySize)
+	}
 }
 
 type stripeFooter struct {
@@ -17,64 +30,10 @@ type stripeFooter struct {
 	timezone  string
 }
 
-func (s *stripeFooter) encode() []byte {
-	var b []byte
-	for _, st := range s.streams {
-		sub := putUint(nil, 1, uint64(st.kind))
-		sub = putUint(sub, 2, uint64(st.column))
-		b = putBytes(b, 1, putUint(sub, 3, st.length))
-	}
-	for _, e := range s.encodings {
-		sub := putUint(nil, 1, uint64(e.kind))
-		if e.kind == encodingDictionary || e.kind == encodingDictionaryV2 {
-			sub = putUint(sub, 2, e.dictionarySize)
-		}
-		b = putBytes(b, 2, sub)
-	}
-	return putBytes(b, 3, s.timezone)
-}
-
-func decodeStripeFooter(b []byte) (s stripeFooter, err error) {
-	m := message{b: b}
-	for m.next() {
-		switch m.field {
-		case 1:
-			sub, st := m.sub(), streamInfo{}
-			for sub.next() {
-				switch sub.field {
-				case 1:
-					st.kind = streamKind(min(sub.uint(), 255))
-				case 2:
-					st.column = int(min(sub.uint(), maxTypes))
-				case 3:
-					st.length = sub.uint()
-				}
-			}
-			m.done(sub)
-			if len(s.streams) >= maxStreams {
-				m.fail()
-			}
-			s.streams = append(s.streams, st)
-		case 2:
-			sub, e := m.sub(), columnEncoding{}
-			for sub.next() {
-				switch sub.field {
-				case 1:
-					e.kind = encodingKind(min(sub.uint(), 255))
-				case 2:
-					e.dictionarySize = sub.uint()
-				}
-			}
-			m.done(sub)
-			if len(s.encodings) >= maxTypes {
-				m.fail()
-			}
-			s.encodings = append(s.encodings, e)
-		case 3:
-			s.timezone = m.string()
-		}
-	}
-	return s, m.err
+func (s *stripeFooter) fields(c *coder) {
+	codeEach(c, 1, &s.streams, maxStreams, (*streamInfo).fields)
+	codeEach(c, 2, &s.encodings, maxTypes, (*columnEncoding).fields)
+	c.string(3, &s.timezone)
 }
 
 // indexEntry is one row group of a column's row index. Its statistics are a
@@ -84,35 +43,12 @@ type indexEntry struct {
 	stat      []byte
 }
 
-func encodeRowIndex(entries []indexEntry) []byte {
-	var b []byte
-	for _, e := range entries {
-		sub := putPacked(nil, 1, e.positions)
-		b = putBytes(b, 1, putBytes(sub, 2, e.stat))
-	}
-	return b
+func (e *indexEntry) fields(c *coder) {
+	c.uints(1, &e.positions)
+	c.bytes(2, &e.stat)
 }
 
-func decodeRowIndex(b []byte) (entries []indexEntry, err error) {
-	m := message{b: b}
-	for m.next() {
-		if m.field != 1 {
-			continue
-		}
-		sub, e := m.sub(), indexEntry{}
-		for sub.next() {
-			switch sub.field {
-			case 1:
-				e.positions = sub.uints(e.positions)
-			case 2:
-				e.stat = sub.bytes()
-			}
-		}
-		m.done(sub)
-		if len(entries) >= maxGroups {
-			m.fail()
-		}
-		entries = append(entries, e)
-	}
-	return entries, m.err
-}
+// rowIndex is the row index of a column.
+type rowIndex struct{ entries []indexEntry }
+
+func (r *rowIndex) fields(c *coder) { codeEach(c, 1, &r.entries, maxGroups, (*indexEntry).fields) }

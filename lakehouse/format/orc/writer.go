@@ -213,7 +213,7 @@ func (w *Writer) cutStripe() error {
 		}
 	}
 	info.dataLength = uint64(w.at) - info.offset - info.indexLength
-	b, err := w.compressed(foot.encode())
+	b, err := w.compressed(encode(foot.fields))
 	if err != nil {
 		return fmt.Errorf("ending a stripe: %w", err)
 	}
@@ -273,14 +273,14 @@ func (w *Writer) Close() (info FileInfo, err error) {
 	for _, c := range w.all {
 		foot.stats = append(foot.stats, c.common().file)
 	}
-	if b, err = w.compressed(foot.encode()); err != nil {
+	if b, err = w.compressed(encode(foot.fields)); err != nil {
 		return info, fmt.Errorf("ending an ORC file: %w", err)
 	}
 	ps.footerLength = uint64(len(b))
 	if err := w.emit(b); err != nil {
 		return info, err
 	}
-	b = ps.encode()
+	b = encode(ps.fields)
 	if err := w.emit(append(b, byte(len(b)))); err != nil {
 		return info, err
 	}
