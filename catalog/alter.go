@@ -1,18 +1,14 @@
 package catalog
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/diag"
-	"leat/internal/fileio"
 	"leat/lakehouse"
 	"leat/lakehouse/spec"
 )
@@ -23,75 +19,6 @@ type AlterOptions struct {
 	AllowLossy bool
 	// HasSnapshots says that the table has data, which freezes some options.
 	HasSnapshots bool
-}
-
-// alterTries bounds the lost races of one change.
-const alterTries = 20
-
-// AlterTable applies changes to a table as one new schema. When another writer
-// makes a schema first, the changes are checked against that one and tried again.
-func (c *FileSystem) AlterTable(ctx context.Context, id Identifier, changes []SchemaChange, o AlterOptions) (*spec.TableSchema, error) {
-	for range alterTries {
-		old, path, err := c.Table(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if o.HasSnapshots, err = c.HasSnapshots(ctx, id); err != nil {
-			return nil, err
-		}
-		next, err := Alter(old, changes, o)
-		if err != nil {
-			return nil, inTable(err, id)
-		}
-		if next == nil {
-			return old, nil
-		}
-		next.TimeMillis = max(time.Now().UnixMilli(), old.TimeMillis)
-		done, err := c.createSchema(ctx, path, next)
-		if err != nil {
-			return nil, fmt.Errorf("changing table %s: %w", id, err)
-		}
-		if done {
-			return next, nil
-		}
-	}
-	return nil, &diag.Error{
-		Domain: diag.External, Code: diag.CodeLakeConflict, Table: id.String(), Retry: true,
-		Msg: fmt.Sprintf("%d tries to change it were lost to other writers", alterTries), Hint: "try again, or let fewer writers change the table",
-	}
-}
-
-// createSchema publishes a schema; false says that its id is taken.
-func (c *FileSystem) createSchema(ctx context.Context, path string, s *spec.TableSchema) (bool, error) {
-	content, err := spec.MarshalSchema(s)
-	if err != nil {
-		return false, err
-	}
-	name := c.fs.Join(path, spec.SchemaDir, spec.SchemaName(s.ID))
-	err = c.fs.CreateExclusive(ctx, name, content)
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, fileio.ErrExist):
-		return false, nil
-	}
-	// The answer may be lost, not the file: look before giving up.
-	if b, readErr := c.fs.ReadFile(ctx, name); readErr == nil {
-		return string(b) == string(content), nil
-	}
-	return false, err
-}
-
-// HasSnapshots reports whether a table has data.
-func (c *FileSystem) HasSnapshots(ctx context.Context, id Identifier) (bool, error) {
-	infos, err := c.fs.List(ctx, c.fs.Join(c.TablePath(id), spec.SnapshotDir))
-	if err != nil {
-		return false, fmt.Errorf("listing snapshots of %s: %w", id, err)
-	}
-	return slices.ContainsFunc(infos, func(i fileio.Info) bool {
-		_, ok := spec.ParseNumbered(i.Name, spec.SnapshotPrefix)
-		return ok
-	}), nil
 }
 
 // Alter gives the schema that follows s after changes, checked as a whole; nil
@@ -221,13 +148,16 @@ func cloneType(t columnar.DataType) columnar.DataType {
 // element and value lead into an ARRAY and a MAP.
 func (a *alteration) siblings(path []string) (*[]columnar.Field, error) {
 	at := &a.s.Fields
-	for depth, name := range path[:len(path)-1] {
-		i := fieldIndex(*at, name)
+	for depth := 0; depth < len(path)-1; depth++ {
+		i := fieldIndex(*at, path[depth])
 		if i < 0 {
-			return nil, noColumn(name, *at)
+			return nil, noColumn(path[depth], *at)
 		}
 		t := &(*at)[i].Type
 		for t.Kind == columnar.Array || t.Kind == columnar.Map {
+			if word := map[columnar.Kind]string{columnar.Array: "element", columnar.Map: "value"}[t.Kind]; depth+2 < len(path) && path[depth+1] == word {
+				depth++
+			}
 			t = t.Elem
 		}
 		if t.Kind != columnar.Row {

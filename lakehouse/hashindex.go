@@ -140,8 +140,17 @@ func (x *hashIndexes) read(ctx context.Context, f *spec.IndexFileMeta) ([]int32,
 	if err != nil {
 		return nil, fmt.Errorf("reading index file %s: %w", path, err)
 	}
-	if len(b)%4 != 0 || int64(len(b)/4) != f.RowCount {
-		return nil, corrupt(path, fmt.Errorf("%d bytes for %d hashes", len(b), f.RowCount))
+	out, err := parseHashes(b, f.RowCount)
+	if err != nil {
+		return nil, corrupt(path, err)
+	}
+	return out, nil
+}
+
+// parseHashes reads a hash index of count hashes.
+func parseHashes(b []byte, count int64) ([]int32, error) {
+	if len(b)%4 != 0 || int64(len(b)/4) != count {
+		return nil, fmt.Errorf("%d bytes for %d hashes", len(b), count)
 	}
 	out := make([]int32, len(b)/4)
 	for i := range out {

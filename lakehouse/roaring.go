@@ -90,6 +90,17 @@ func appendRoaring(dst []byte, words rowSet) []byte {
 type roaringReader struct {
 	b   []byte
 	err error
+	// rows is what all positions are below.
+	rows int64
+}
+
+// add adds a position to s.
+func (r *roaringReader) add(s *rowSet, position int64) {
+	if position >= r.rows {
+		r.err = errRoaring
+		return
+	}
+	s.add(position)
 }
 
 func (r *roaringReader) take(n int) []byte {
@@ -107,9 +118,10 @@ func (r *roaringReader) u32() uint32 {
 	return binary.LittleEndian.Uint32(r.take(4))
 }
 
-// readRoaring adds the positions of a portable bitmap, shifted by base, to s; it gives what is behind the bitmap.
-func readRoaring(b []byte, base int64, s *rowSet) ([]byte, error) {
-	r := &roaringReader{b: b}
+// readRoaring adds the positions of a portable bitmap, shifted by base and all
+// below rows, to s; it gives what is behind the bitmap.
+func readRoaring(b []byte, base, rows int64, s *rowSet) ([]byte, error) {
+	r := &roaringReader{b: b, rows: rows}
 	cookie := r.u32()
 	var n int
 	var runs []byte
@@ -148,20 +160,20 @@ func (r *roaringReader) container(base int64, card int, run bool, s *rowSet) {
 				r.err = errRoaring
 				return
 			}
-			for v := start; v <= start+more; v++ {
-				s.add(base + int64(v))
+			for v := start; v <= start+more && r.err == nil; v++ {
+				r.add(s, base+int64(v))
 			}
 		}
 	case card <= roaringArrayMax:
 		values := r.take(2 * card)
 		for ; len(values) >= 2 && r.err == nil; values = values[2:] {
-			s.add(base + int64(binary.LittleEndian.Uint16(values)))
+			r.add(s, base+int64(binary.LittleEndian.Uint16(values)))
 		}
 	default:
 		words := r.take(roaringBitmap)
 		for i := 0; i+8 <= len(words) && r.err == nil; i += 8 {
 			for w := binary.LittleEndian.Uint64(words[i:]); w != 0; w &= w - 1 {
-				s.add(base + int64(i*8+bits.TrailingZeros64(w)))
+				r.add(s, base+int64(i*8+bits.TrailingZeros64(w)))
 			}
 		}
 	}

@@ -122,6 +122,12 @@ func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	if p.deleted, err = t.vectorRefs(ctx, s, nil); err != nil {
 		return nil, err
 	}
+	for i := range entries {
+		if ref, ok := p.deleted[entries[i].File.FileName]; ok {
+			ref.rows = entries[i].File.RowCount
+			p.deleted[entries[i].File.FileName] = ref
+		}
+	}
 	for _, b := range byBucket(entries) {
 		p.addBucket(b)
 	}

@@ -60,8 +60,8 @@ func appendRoaring64(dst []byte, set rowSet) []byte {
 	return dst
 }
 
-// decodeVector reads the block of one data file.
-func decodeVector(file []byte, m *spec.DeletionVectorMeta) (rowSet, error) {
+// decodeVector reads the block of one data file, which has rows rows.
+func decodeVector(file []byte, m *spec.DeletionVectorMeta, rows int64) (rowSet, error) {
 	if m.Offset < 1 || int(m.Offset)+4 > len(file) {
 		return nil, fmt.Errorf("no deletion vector at byte %d", m.Offset)
 	}
@@ -77,25 +77,26 @@ func decodeVector(file []byte, m *spec.DeletionVectorMeta) (rowSet, error) {
 	var set rowSet
 	switch {
 	case binary.BigEndian.Uint32(body) == vectorMagic32:
-		_, err := readRoaring(body[4:], 0, &set)
+		_, err := readRoaring(body[4:], 0, rows, &set)
 		return set, err
 	case binary.LittleEndian.Uint32(body) == vectorMagic64:
-		return set, readRoaring64(body[4:], &set)
+		err := readRoaring64(body[4:], rows, &set)
+		return set, err
 	default:
 		return nil, fmt.Errorf("the deletion vector at byte %d is of an unknown kind", m.Offset)
 	}
 }
 
-func readRoaring64(b []byte, set *rowSet) error {
+func readRoaring64(b []byte, rows int64, set *rowSet) error {
 	r := &roaringReader{b: b}
 	n := binary.LittleEndian.Uint64(r.take(8))
 	for range n {
 		key := int64(r.u32())
-		if r.err != nil || key<<32 >= maxVectorRow {
+		if r.err != nil || key<<32 >= rows {
 			return errRoaring
 		}
 		var err error
-		if r.b, err = readRoaring(r.b, key<<32, set); err != nil {
+		if r.b, err = readRoaring(r.b, key<<32, rows, set); err != nil {
 			return err
 		}
 	}
@@ -106,6 +107,8 @@ func readRoaring64(b []byte, set *rowSet) error {
 type vectorRef struct {
 	index *spec.IndexFileMeta
 	meta  spec.DeletionVectorMeta
+	// rows bounds the positions: those that the data file has, if it is known.
+	rows int64
 }
 
 // vectorRefs gives where the deletion vectors of data files stand at s, by file
@@ -125,7 +128,7 @@ func (t *Table) vectorRefs(ctx context.Context, s *spec.Snapshot, of func(bucket
 			continue
 		}
 		for _, m := range e.File.Vectors {
-			out[m.DataFile] = vectorRef{index: &e.File, meta: m}
+			out[m.DataFile] = vectorRef{index: &e.File, meta: m, rows: maxVectorRow}
 		}
 	}
 	return out, nil
@@ -138,7 +141,7 @@ func (t *Table) readVector(ctx context.Context, r *vectorRef) (rowSet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading index file %s: %w", path, err)
 	}
-	set, err := decodeVector(b, &r.meta)
+	set, err := decodeVector(b, &r.meta, r.rows)
 	if err != nil {
 		return nil, corrupt(path, err)
 	}
@@ -173,7 +176,7 @@ func (t *Table) vectorsOf(ctx context.Context, s *spec.Snapshot, of func(bucketI
 		}
 		v := &bucketVectors{sets: vectors{}, file: &e.File}
 		for _, m := range e.File.Vectors {
-			if v.sets[m.DataFile], err = t.readVector(ctx, &vectorRef{index: &e.File, meta: m}); err != nil {
+			if v.sets[m.DataFile], err = t.readVector(ctx, &vectorRef{index: &e.File, meta: m, rows: maxVectorRow}); err != nil {
 				return nil, err
 			}
 		}

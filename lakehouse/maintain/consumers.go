@@ -39,7 +39,7 @@ func Consumers(ctx context.Context, fs fileio.FS, home string) ([]Consumer, erro
 			Next int64 `json:"nextSnapshot"`
 		}
 		if err := json.Unmarshal(b, &c); err != nil {
-			return nil, fmt.Errorf("reading consumer %s: %w", id, err)
+			return nil, fmt.Errorf("reading consumer %s: %w", i.Path, err)
 		}
 		out = append(out, Consumer{ID: id, Next: c.Next, Modified: i.ModTime})
 	}

@@ -1,6 +1,7 @@
 package maintain
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,36 @@ func FuzzReadTag(f *testing.F) {
 		}
 		if d := cmp.Diff(tag.Snapshot.Properties, second.Snapshot.Properties); d != "" {
 			t.Error(d)
+		}
+	})
+}
+
+// FuzzConsumers reads any bytes as a consumer file: an error that names the file,
+// or a number that is the same after it was written again.
+func FuzzConsumers(f *testing.F) {
+	f.Add([]byte(`{"nextSnapshot" : 7}`))
+	f.Add([]byte(`{"nextSnapshot":-1}`))
+	f.Add([]byte(`{"nextSnapshot":1e3}`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		ctx, fs := t.Context(), crashfs.New()
+		path := tablePath + "/consumer/consumer-x"
+		if err := fs.Replace(ctx, path, content); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Consumers(ctx, fs, tablePath)
+		if err != nil {
+			if !strings.Contains(err.Error(), path) {
+				t.Errorf("%v does not name %s", err, path)
+			}
+			return
+		}
+		if err := ResetConsumer(ctx, fs, tablePath, "x", all[0].Next); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Consumers(ctx, fs, tablePath)
+		if err != nil || len(again) != 1 || again[0].Next != all[0].Next {
+			t.Errorf("%v became %v, %v", all, again, err)
 		}
 	})
 }

@@ -37,7 +37,7 @@ public final class Oracle {
 
     static final class Usage extends RuntimeException {
         Usage(String what) {
-            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|expire|distribute|picks"
+            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|alter|expire|distribute|picks"
                     + "|bench-read|bench-compact|sketch>\n"
                     + "  --warehouse DIR --table db.t[$system]\n"
                     + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
@@ -53,6 +53,7 @@ public final class Oracle {
                     + "  compete:   JSON on stdin [{\"table\",\"name\",\"parts\":[],\"keys\",\"rows\",\"pause_ms\",\"millis\",\"options\"?}]: writers side by side\n"
                     + "  create:    JSON on stdin {\"fields\":[{\"name\",\"type\",\"description\"?}],\"primaryKeys\":[],"
                     + "\"partitionKeys\":[],\"options\":{},\"comment\"?}\n"
+                    + "  alter:     JSON list on stdin, see Alter\n"
                     + "  sketch:    JSON on stdin, see Sketches; no --warehouse, no --table");
         }
     }
@@ -141,6 +142,10 @@ public final class Oracle {
     }
 
     void run(Catalog c, Identifier id) throws Exception {
+        if (cmd.equals("alter")) {
+            c.alterTable(id, Alter.changes(Json.M.readTree(in)), false);
+            return;
+        }
         if (cmd.equals("create")) {
             c.createDatabase(id.getDatabaseName(), true);
             c.createTable(id, schema(Json.M.readTree(in)), false);
