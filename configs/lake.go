@@ -28,6 +28,16 @@ func levelsOf(words ...string) func(map[int32]string) error {
 	}
 }
 
+// statsWords reports modes of levels that are none; truncate(n) is checked by the table.
+func statsWords(levels map[int32]string) error {
+	for _, level := range slices.Sorted(maps.Keys(levels)) {
+		if w := levels[level]; w != "none" && w != "counts" && w != "full" && !strings.HasPrefix(w, "truncate(") {
+			return fmt.Errorf("level %d: '%s' is not one of none, counts, truncate(n), full", level, w)
+		}
+	}
+	return nil
+}
+
 // The table options that leat acts by.
 var (
 	Bucket = Int(LakeTable, "bucket", -1, "Buckets of a partition; -1 opens buckets as they fill, or is the unaware append mode without a primary key; -2 leaves rows unseen until CALL sys.compact gives them buckets.",
@@ -97,6 +107,8 @@ var (
 	ExpireMode    = Enum(LakeTable, "snapshot.expire.execution-mode", "sync", "When snapshots are removed.", []string{"sync", "async"})
 	CleanEmpty    = Bool(LakeTable, "snapshot.clean-empty-directories", false, "Remove empty folders.", WithAliases("snapshot.expire.clean-empty-directories"))
 	StatsMode     = String(LakeTable, "metadata.stats-mode", "truncate(16)", "Statistics in manifests: none, counts, truncate(n), full.")
+	StatsLevels   = String(LakeTable, "metadata.stats-mode.per.level", "", "Statistics of files of single levels of the merge tree, such as '0:none,5:full'.", Optional(), Check(ParseLevels, statsWords))
+	StatsFirst    = Int(LakeTable, "metadata.stats-keep-first-n-columns", -1, "Columns in front that have statistics; -1 for all. Columns with fields.….stats-mode have them anyway.")
 	StatsDense    = Bool(LakeTable, "metadata.stats-dense-store", true, "Leave columns without statistics out.")
 	PartitionName = String(LakeTable, "partition.default-name", "__DEFAULT_PARTITION__", "Folder of null and blank partition values.")
 	LegacyName    = Bool(LakeTable, "partition.legacy-name", true, "Partition folders in the old text form.")

@@ -62,11 +62,8 @@ type Options struct {
 	// CompactMinFiles is 'compaction.min.file-num' of append tables.
 	CompactMinFiles int
 	StatsDense      bool
-	StatsMode       spec.StatsMode
-	ChangelogStats  spec.StatsMode
-	// StatsColumns are the modes of single columns; KeepFirstStats limits statistics to a prefix, -1 for all.
-	StatsColumns   map[string]spec.StatsMode
-	KeepFirstStats int
+	// Stats are the statistics in data files, ChangelogStats those in changelog files.
+	Stats, ChangelogStats mergetree.StatsPlan
 	// ModBuckets is 'bucket-function.type' = 'mod': the bucket key itself, modulo the number of buckets.
 	ModBuckets  bool
 	Dynamic     DynamicOptions
@@ -148,9 +145,6 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 		},
 		CompactMinFiles: readInt(r, "compaction.min.file-num", 5),
 		StatsDense:      readBool(r, "metadata.stats-dense-store", true),
-		StatsMode:       read(r, "metadata.stats-mode", spec.DefaultStatsMode, spec.ParseStatsMode),
-		KeepFirstStats:  readInt(r, "metadata.stats-keep-first-n-columns", -1),
-		StatsColumns:    map[string]spec.StatsMode{},
 		ModBuckets:      read(r, "bucket-function.type", false, parseBucketFunction),
 		Dynamic:         readDynamic(r),
 		LookupFiles: LookupOptions{
@@ -159,13 +153,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 			Retention: read(r, "lookup.cache-file-retention", time.Hour, configs.ParseDuration),
 		},
 	}
-	o.ChangelogStats = read(r, "changelog-file.stats-mode", o.StatsMode, spec.ParseStatsMode)
-	for i := range s.Fields {
-		key := "fields." + s.Fields[i].Name + ".stats-mode"
-		if _, ok := s.Options[key]; ok {
-			o.StatsColumns[s.Fields[i].Name] = read(r, key, o.StatsMode, spec.ParseStatsMode)
-		}
-	}
+	readStats(r, s, &o)
 	o.FullDeltaCommits = readInt(r, "full-compaction.delta-commits", 0)
 	o.FullInterval = read(r, "changelog-producer.compaction-interval", time.Duration(0), configs.ParseDuration)
 	o.RowDeduplicate = readBool(r, "changelog-producer.row-deduplicate", false)
@@ -175,17 +163,39 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 	return o, r.err
 }
 
-// columnModes gives the statistics mode of every column of s.
-func (o *Options) columnModes(s *spec.TableSchema, base spec.StatsMode) []spec.StatsMode {
-	modes := make([]spec.StatsMode, len(s.Fields))
-	for i, f := range s.Fields {
-		modes[i] = base
-		if m, ok := o.StatsColumns[f.Name]; ok {
-			modes[i] = m
-		}
-		if o.KeepFirstStats >= 0 && i >= o.KeepFirstStats {
-			modes[i] = spec.StatsMode{}
+// readStats reads what manifests keep of columns. A mode of changelog files
+// counts for all levels.
+func readStats(r *optionReader, s *spec.TableSchema, o *Options) {
+	plan := mergetree.StatsPlan{
+		Mode:      read(r, "metadata.stats-mode", spec.DefaultStatsMode, spec.ParseStatsMode),
+		Levels:    read(r, "metadata.stats-mode.per.level", nil, parseStatsLevels),
+		Columns:   map[string]spec.StatsMode{},
+		KeepFirst: readInt(r, "metadata.stats-keep-first-n-columns", -1),
+	}
+	for i := range s.Fields {
+		key := "fields." + s.Fields[i].Name + ".stats-mode"
+		if _, ok := s.Options[key]; ok {
+			plan.Columns[s.Fields[i].Name] = read(r, key, plan.Mode, spec.ParseStatsMode)
 		}
 	}
-	return modes
+	o.Stats, o.ChangelogStats = plan, plan
+	if _, ok := s.Options["changelog-file.stats-mode"]; ok {
+		o.ChangelogStats.Mode = read(r, "changelog-file.stats-mode", plan.Mode, spec.ParseStatsMode)
+		o.ChangelogStats.Levels = nil
+	}
+}
+
+// parseStatsLevels reads modes of levels, such as "0:none,5:full".
+func parseStatsLevels(text string) (map[int32]spec.StatsMode, error) {
+	words, err := configs.ParseLevels(text)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int32]spec.StatsMode, len(words))
+	for level, word := range words {
+		if out[level], err = spec.ParseStatsMode(word); err != nil {
+			return nil, fmt.Errorf("level %d: %w", level, err)
+		}
+	}
+	return out, nil
 }

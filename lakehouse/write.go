@@ -120,7 +120,7 @@ func (t *Table) NewWriter(ctx context.Context, cfg WriteConfig) (*Writer, error)
 	}
 	if t.mode() == postponedBuckets {
 		layout.Postponed = true
-		layout.Stats = make([]spec.StatsMode, len(layout.Stats))
+		layout.Stats = mergetree.NoStats()
 	}
 	r, err := newRouter(t, layout)
 	if err != nil {
@@ -215,8 +215,7 @@ func (t *Table) layout() (*mergetree.Layout, error) {
 			return nil, err
 		}
 	}
-	l.Stats = t.Options.columnModes(t.Schema, t.Options.StatsMode)
-	l.ChangelogStats = t.Options.columnModes(t.Schema, t.Options.ChangelogStats)
+	l.Stats, l.ChangelogStats = t.Options.Stats, t.Options.ChangelogStats
 	l.Dense = t.Options.StatsDense
 	return l, nil
 }

@@ -32,6 +32,9 @@ type Options struct {
 	// Distinct names columns whose values hardly repeat (keys, sequence numbers): they
 	// get no dictionary, and delta encoding where they are NOT NULL integers.
 	Distinct []string
+	// Unbounded names columns whose least and greatest values nobody asks for.
+	// Parquet and ORC keep them anyway, Avro files have none to take them from.
+	Unbounded []string
 	// Mem allocates the encoder buffers; nil means the Go allocator.
 	Mem memory.Allocator
 }

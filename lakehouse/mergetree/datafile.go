@@ -3,7 +3,6 @@ package mergetree
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -79,28 +78,16 @@ type fileWriter struct {
 	dels   int64
 }
 
-func newFileWriter(l *Layout, files Files, level int32, source spec.FileSource, stats []spec.StatsMode) (*fileWriter, error) {
+func newFileWriter(l *Layout, files Files, level int32, source spec.FileSource, stats StatsPlan) (*fileWriter, error) {
 	keys, err := spec.NewRowEncoder(l.Columns, l.Keys)
 	if err != nil {
 		return nil, err
 	}
 	opts := files.options(level)
 	opts.Distinct = l.distinct()
-	return &fileWriter{layout: l, files: files, level: level, source: source, format: opts, stats: statsOf(l.Columns, stats, opts.Format), keys: keys}, nil
-}
-
-// statsOf gives the modes of a file: those of Parquet have no statistics of nested columns.
-func statsOf(columns *columnar.Schema, modes []spec.StatsMode, fileFormat string) []spec.StatsMode {
-	if fileFormat != "" && fileFormat != datafile.Parquet {
-		return modes
-	}
-	modes = slices.Clone(modes)
-	for i, f := range columns.Fields {
-		if f.Type.IsNested() {
-			modes[i] = spec.StatsMode{}
-		}
-	}
-	return modes
+	modes := stats.modes(l, level, opts.Format)
+	opts.Unbounded = l.unbounded(modes)
+	return &fileWriter{layout: l, files: files, level: level, source: source, format: opts, stats: modes, keys: keys}, nil
 }
 
 // write appends c, which is not kept.

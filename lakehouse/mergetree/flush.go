@@ -113,7 +113,7 @@ func newFlushGather(l *Layout, b *Buffer, batches []*columnar.Batch, base int64)
 	return g, nil
 }
 
-func (g *flushGather) writeAll(ctx context.Context, es []entry, files Files, stats []spec.StatsMode) ([]spec.DataFileMeta, error) {
+func (g *flushGather) writeAll(ctx context.Context, es []entry, files Files, stats StatsPlan) ([]spec.DataFileMeta, error) {
 	w, err := newFileWriter(g.layout, files, 0, spec.SourceAppend, stats)
 	if err != nil {
 		return nil, err

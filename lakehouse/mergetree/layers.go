@@ -104,7 +104,7 @@ func (b *Buffer) layers(s *EngineSpec) [][]entry {
 }
 
 // writeFolded writes a layer, the changes of each key merged.
-func (g *flushGather) writeFolded(ctx context.Context, b *Buffer, es []entry, files Files, stats []spec.StatsMode) ([]spec.DataFileMeta, error) {
+func (g *flushGather) writeFolded(ctx context.Context, b *Buffer, es []entry, files Files, stats StatsPlan) ([]spec.DataFileMeta, error) {
 	w, err := newFileWriter(g.layout, files, 0, spec.SourceAppend, stats)
 	if err != nil {
 		return nil, err

@@ -36,11 +36,10 @@ type Layout struct {
 	Postponed bool
 	// Thin leaves the key columns in front out (option data-file.thin-mode).
 	Thin bool
-	// Stats are the statistics modes of Columns; Dense leaves columns of mode none out.
-	Stats []spec.StatsMode
-	Dense bool
-	// ChangelogStats are those of changelog files.
-	ChangelogStats []spec.StatsMode
+	// Stats are the statistics of Columns, ChangelogStats those in changelog files;
+	// Dense leaves columns of mode none out.
+	Stats, ChangelogStats StatsPlan
+	Dense                 bool
 }
 
 // NewLayout compiles the layout of files with schema s.
@@ -59,23 +58,15 @@ func NewLayout(s *spec.TableSchema, thin bool) (*Layout, error) {
 		columnar.Field{ID: seqFieldID, Name: seqColumn, Type: columnar.Of(columnar.BigInt).NotNull()},
 		columnar.Field{ID: kindFieldID, Name: kindColumn, Type: columnar.Of(columnar.TinyInt).NotNull()})
 	l.Fields = append(l.Fields, l.Columns.Fields...)
-	l.defaultStats()
+	l.Stats, l.ChangelogStats = DefaultStats(), DefaultStats()
 	return l, nil
 }
 
 // NewAppendLayout compiles the layout of the files of a table without primary key.
 func NewAppendLayout(s *spec.TableSchema) (*Layout, error) {
 	l := &Layout{SchemaID: s.ID, Columns: s.Columns(), Fields: s.Columns().Fields, Append: true, Dense: true}
-	l.defaultStats()
+	l.Stats, l.ChangelogStats = DefaultStats(), DefaultStats()
 	return l, nil
-}
-
-// defaultStats sets the modes of tables without options on statistics.
-func (l *Layout) defaultStats() {
-	for range l.Columns.Fields {
-		l.Stats = append(l.Stats, spec.DefaultStatsMode)
-	}
-	l.ChangelogStats = l.Stats
 }
 
 // engineSpec is the spec of the engine, nil for plain deduplicate.

@@ -11,14 +11,15 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/spec"
 )
 
 // encoder writes the values of one column, or of a part of a nested one.
 type encoder struct {
 	field columnar.Field
 	kids  []*encoder
-	// nulls counts those of a column.
-	nulls int64
+	// stats are those of a column.
+	stats spec.ColumnStats
 	arr   arrow.Array
 	// strict says that a null at hand is an error, broken that there was one.
 	strict, broken bool

@@ -4,13 +4,16 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 
 	"leat/internal/columnar"
 	"leat/lakehouse/format"
+	"leat/lakehouse/spec"
 )
 
 // blockBytes is the size of a block before compression.
@@ -35,8 +38,8 @@ type Writer struct {
 	err                 error
 }
 
-// NewWriter starts a file on w with the given columns. Of opts, Compression and
-// ZstdLevel count: uncompressed stays so, everything else becomes zstd.
+// NewWriter starts a file on w with the given columns. Of opts, Compression,
+// ZstdLevel and Unbounded count: uncompressed stays so, everything else becomes zstd.
 func NewWriter(w io.Writer, fields []columnar.Field, opts format.Options) (*Writer, error) {
 	schema, err := schemaOf(fields)
 	if err != nil {
@@ -53,6 +56,11 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts format.Options) (*Writ
 	}
 	for i, f := range fields {
 		wr.cols[i] = newEncoder(f)
+		mode := spec.StatsMode{Kind: spec.StatsFull}
+		if slices.Contains(opts.Unbounded, f.Name) {
+			mode.Kind = spec.StatsCounts
+		}
+		wr.cols[i].stats = spec.NewColumnStats(mode)
 	}
 	b := append([]byte(magic), binary.AppendVarint(nil, 2)...)
 	for _, kv := range [][2]string{{"avro.schema", string(schema)}, {"avro.codec", codec}} {
@@ -91,7 +99,7 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) error {
 		if err := w.cols[i].bind(cols[i]); err != nil {
 			return err
 		}
-		w.cols[i].nulls += int64(cols[i].NullN())
+		w.cols[i].stats.Update(cols[i], w.cols[i].field.Type)
 	}
 	for r := range rows {
 		for i := range w.cols {
@@ -142,8 +150,8 @@ func (w *Writer) Close() (format.FileInfo, error) {
 		w.err = w.cut()
 	}
 	info := format.FileInfo{Size: w.size, Rows: w.rows, Stats: make([]format.ColumnStats, len(w.cols))}
-	for i := range w.cols {
-		info.Stats[i].Nulls = w.cols[i].nulls
+	for i, c := range w.cols {
+		info.Stats[i] = format.ColumnStats{Nulls: c.stats.NullCount(), MinMax: c.stats.Bounds(memory.DefaultAllocator, c.field.Type)}
 	}
 	return info, w.err
 }
