@@ -177,6 +177,36 @@ func (c *FileSystem) Table(ctx context.Context, id Identifier) (*spec.TableSchem
 	return s, path, nil
 }
 
+// History gives all stored schemas of a table, oldest first; none if there is no
+// such table.
+func (c *FileSystem) History(ctx context.Context, id Identifier) ([]*spec.TableSchema, error) {
+	path := c.TablePath(id)
+	latest, err := c.latestSchema(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var out []*spec.TableSchema
+	for n := range latest + 1 {
+		name := c.fs.Join(path, spec.SchemaDir, spec.SchemaName(n))
+		b, err := c.fs.ReadFile(ctx, name)
+		if errors.Is(err, fileio.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading schema %d of table %s: %w", n, id, err)
+		}
+		s, err := spec.ParseSchema(b)
+		if err != nil {
+			return nil, &diag.Error{
+				Domain: diag.Corrupt, Code: diag.CodeLakeCorrupt, Table: id.String(), Msg: "file " + name + " cannot be read", Cause: err,
+				Hint: "restore the file from a copy",
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
 // HasTable reports whether a table exists.
 func (c *FileSystem) HasTable(ctx context.Context, id Identifier) (bool, error) {
 	if checkTableName(id.Table) != nil || checkDatabaseName(id.Database) != nil {

@@ -167,6 +167,14 @@ func (s *Session) alterSchema(ctx context.Context, v *sqlfront.AlterTable, c *na
 		s.fail(placed(err, v.Name.At))
 		return
 	}
+	held, err := s.skipHeld(ctx, v.Pos(), c, db, name, t.schema, changes, st.Alter)
+	if err != nil {
+		s.fail(placed(err, v.Name.At))
+		return
+	}
+	if held {
+		return
+	}
 	next, err := catalog.Alter(t.schema, changes, st.Alter)
 	if err != nil {
 		s.fail(inTable(placed(err, v.Pos()), t.full))

@@ -261,10 +261,17 @@ func (s *Session) placeLakeTable(ctx context.Context, c *namespace, db, name str
 		s.lakeTable(c, db, name, schema, v.Name.At, cols)
 		return
 	}
-	if !s.sameShape(fullName(c, db, name), existing, schema, v) {
-		// The table is known all the same, so that its users give no further errors.
-		c.tables[key] = nil
-		return
+	if shape := s.otherShape(fullName(c, db, name), existing, schema, v); shape != nil {
+		r, err := s.rerunOf(ctx, c, db, name)
+		if err != nil {
+			s.fail(placed(err, v.Name.At))
+		}
+		if r == nil || !r.createdAs(schema, shape) {
+			s.fail(shape)
+			// The table is known all the same, so that its users give no further errors.
+			c.tables[key] = nil
+			return
+		}
 	}
 	s.lakeTable(c, db, name, existing, v.Name.At, cols)
 }

@@ -33,6 +33,8 @@ type Lake interface {
 	// Columns gives the columns that a SELECT finds in a table, a system table or a
 	// table at another time; the error says what is missing.
 	Columns(ctx context.Context, database, table string, options map[string]string, zone string) (*columnar.Schema, error)
+	// History gives all stored schemas of a table, oldest first.
+	History(ctx context.Context, database, table string) ([]*spec.TableSchema, error)
 	// Partitions gives the paths of the partitions that have files.
 	Partitions(ctx context.Context, database, table string) ([]string, error)
 	HasSnapshots(ctx context.Context, database, table string) (bool, error)
@@ -97,6 +99,10 @@ type Session struct {
 	noticed  map[string]bool
 	result   *Result
 	builder  *builder
+	// script says that a whole script is planned, which may be run again; reruns
+	// are the tables at which it looks for what it has done before.
+	script bool
+	reruns map[string]*rerun
 }
 
 // NewSession starts a session whose statements are planned one by one, each
@@ -131,6 +137,7 @@ func (s *Session) Next(ctx context.Context, st sqlfront.Statement) (*Result, err
 // Build plans a whole script. The error is a diag.List with everything found.
 func Build(ctx context.Context, script *sqlfront.Script, env Env) (*Result, error) {
 	s := newSession(env)
+	s.script = true
 	for _, n := range script.Notices {
 		s.notice(configs.Notice{Pos: n.Pos, Key: n.Msg, Msg: n.Msg})
 	}
@@ -153,6 +160,7 @@ func newSession(env Env) *Session {
 	s := &Session{
 		env: env, settings: maps.Clone(env.Settings), catalogs: map[string]*namespace{DefaultCatalog: mem},
 		current: mem, database: DefaultDatabase, noticed: map[string]bool{}, result: &Result{},
+		reruns: map[string]*rerun{},
 	}
 	if s.settings == nil {
 		s.settings = configs.Values{}
@@ -328,6 +336,7 @@ func (s *Session) insert(ctx context.Context, v *sqlfront.Insert) { s.builder.in
 
 func (s *Session) finish() {
 	s.result.Settings = s.settings
+	s.settleReruns(len(s.builder.plan.Pipes) > 0)
 	if len(s.builder.plan.Pipes) > 0 {
 		pl := &s.builder.plan
 		pl.Name = s.jobName(pl)

@@ -17,20 +17,19 @@ var fixedOptions = []string{"bucket", "bucket-key", "merge-engine", "changelog-p
 
 func schemaOf(ts *spec.TableSchema) *columnar.Schema { return &columnar.Schema{Fields: ts.Fields} }
 
-// sameShape refuses a CREATE TABLE whose existing table is another one.
-func (s *Session) sameShape(full string, have, want *spec.TableSchema, v *sqlfront.CreateTable) bool {
-	diff := shapeDiff(have, want)
-	if len(diff) > 0 {
-		s.fail(&diag.Error{
+// otherShape is the error of a CREATE TABLE whose existing table is another one;
+// nil if it is the same. Options that the table keeps are told.
+func (s *Session) otherShape(full string, have, want *spec.TableSchema, v *sqlfront.CreateTable) *diag.Error {
+	if diff := shapeDiff(have, want); len(diff) > 0 {
+		return &diag.Error{
 			Domain: diag.User, Code: diag.CodeLakeShape, Pos: v.Name.At, Msg: fmt.Sprintf("table %s exists already with another shape", full), Notes: diff,
 			Hint: "make the statement fit the table, or create it under another name",
-		})
-		return false
+		}
 	}
 	for _, k := range optionDiff(have.Options, want.Options) {
 		s.notice(configs.Notice{Pos: v.Name.At, Key: full + " " + k, Msg: fmt.Sprintf("table %s keeps its option '%s' = '%s'", full, k, have.Options[k])})
 	}
-	return true
+	return nil
 }
 
 func shapeDiff(have, want *spec.TableSchema) []string {

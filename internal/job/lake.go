@@ -74,6 +74,10 @@ func (l *lake) Partitions(ctx context.Context, database, table string) ([]string
 	return out, nil
 }
 
+func (l *lake) History(ctx context.Context, database, table string) ([]*spec.TableSchema, error) {
+	return l.c.History(ctx, catalog.Identifier{Database: database, Table: table})
+}
+
 func (l *lake) HasSnapshots(ctx context.Context, database, table string) (bool, error) {
 	return l.c.HasSnapshots(ctx, catalog.Identifier{Database: database, Table: table})
 }
