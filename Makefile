@@ -58,6 +58,13 @@ e2e: build ## end-to-end tests on real servers and readers
 	@internal/tools/need.sh check go java javac mvn python3 venv mysql
 	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 20m ./e2e/...
 
+# SOAK is how long the writers of one table compete; `make test` gives them 20 s.
+SOAK ?= 5m
+.PHONY: soak
+soak: build ## let two leats and Paimon write one table for 5 minutes
+	@internal/tools/need.sh check go java javac mvn
+	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 2h -v ./e2e/writers -run TestCompetition -soak $(SOAK)
+
 .PHONY: lint
 lint: $(LINT) ## golangci-lint
 	$(LINT) run --allow-parallel-runners $(PACKAGES)

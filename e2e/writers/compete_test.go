@@ -17,6 +17,7 @@ import (
 	"leat/e2e/harness"
 	"leat/e2e/judge"
 	"leat/internal/fileio/local"
+	"leat/lakehouse/commit"
 	"leat/lakehouse/maintain"
 )
 
@@ -70,20 +71,30 @@ var competitions = map[string]competition{
 // every row that somebody was told is in is there once, as Paimon reads it.
 func TestCompetition(t *testing.T) {
 	t.Parallel()
-	java := judge.Java(t)
 	dir := t.TempDir()
 	tables := map[string]string{}
 	for i, name := range slices.Sorted(maps.Keys(competitions)) {
 		tables[name] = fmt.Sprintf("d.t%d", i)
-		competitions[name].create(t, java, dir, tables[name])
+		competitions[name].create(t, judge.Java(t), dir, tables[name])
 	}
 	// Paimon's writers share a process of their own, so that the judge is free.
+	// All write at the same time: no subtest, of which few run side by side.
 	acks := paimon(t, dir, tables)
+	races := map[string]*race{}
 	for name, c := range competitions {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c.run(t, dir, tables[name], func() result { return acks()[tables[name]] })
-		})
+		races[name] = c.start(t, dir, tables[name])
+	}
+	time.Sleep(*soak / 3)
+	for _, r := range races {
+		if len(r.processes) > 0 {
+			r.processes[0].restart()
+		}
+	}
+	java := acks()
+	for name, c := range competitions {
+		results := races[name].wait()
+		results[c.java.name] = java[tables[name]]
+		t.Run(name, func(t *testing.T) { c.end(t, dir, tables[name], results) })
 	}
 }
 
@@ -112,48 +123,61 @@ type result struct {
 	failed, dropped, lost int64
 }
 
-func (c competition) run(t *testing.T, dir, table string, javaResult func() result) {
+// race is a competition under way.
+type race struct {
+	c         competition
+	processes []*process
+	wg        sync.WaitGroup
+	mu        sync.Mutex
+	results   map[string]result
+}
+
+func (c competition) start(t *testing.T, dir, table string) *race {
 	t.Helper()
-	results := map[string]result{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	done := func(name string, r result) {
-		mu.Lock()
-		defer mu.Unlock()
-		results[name] = r
-	}
-	var procs []*process
+	r := &race{c: c, results: map[string]result{}}
 	for _, e := range c.processes {
-		procs = append(procs, start(t, dir, table, e))
+		r.processes = append(r.processes, start(t, dir, table, e))
 	}
 	for _, e := range c.inside {
-		wg.Go(func() {
-			r, err := write(t.Context(), dir, table, e, time.Now().Add(*soak))
+		r.wg.Go(func() {
+			done, err := write(t.Context(), dir, table, e, time.Now().Add(*soak))
 			if err != nil {
 				t.Errorf("writer %s: %v", e.name, err)
 			}
-			done(e.name, r)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.results[e.name] = done
 		})
 	}
-	if len(procs) > 0 {
-		time.Sleep(*soak / 3)
-		procs[0].restart()
+	return r
+}
+
+// wait gives what leat's writers say when they have ended.
+func (r *race) wait() map[string]result {
+	r.wg.Wait()
+	for i, p := range r.processes {
+		r.results[r.c.processes[i].name] = p.wait()
 	}
-	for i, p := range procs {
-		done(c.processes[i].name, p.wait())
-	}
-	wg.Wait()
-	done(c.java.name, javaResult())
+	return r.results
+}
+
+// end compares the table with what the writers say, also after a sweep.
+func (c competition) end(t *testing.T, dir, table string, results map[string]result) {
+	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(results)) {
 		t.Logf("%s: %+v", name, results[name])
 	}
 	c.check(t, dir, table, results)
 	path := dir + "/" + strings.Replace(table, ".", ".db/", 1)
+	snapshots, err := commit.NewSnapshots(local.New(), path).Latest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	gone, err := maintain.RemoveOrphans(t.Context(), local.New(), path, maintain.OrphanOptions{OlderThan: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d orphans, %d bytes", len(gone.Paths), gone.Bytes)
+	t.Logf("%d snapshots, %d orphans, %d bytes", snapshots, len(gone.Paths), gone.Bytes)
 	c.check(t, dir, table, results)
 }
 

@@ -76,26 +76,42 @@ func (x *expiration) run(ctx context.Context) (Expired, error) {
 		return Expired{}, err
 	}
 	x.done, x.dirs = Expired{From: begin, To: begin}, map[string]bool{}
-	end, err = x.removeData(ctx, begin, end)
+	err = x.remove(ctx, begin, end)
+	if errors.Is(err, fileio.ErrNotExist) && x.passed(ctx, begin) {
+		return x.done, nil
+	}
+	return x.done, err
+}
+
+// passed reports whether another expiration has gone beyond the snapshot at
+// which this one began: what it removes is what this one would have removed.
+func (x *expiration) passed(ctx context.Context, begin int64) bool {
+	_, err := x.fs.Stat(ctx, x.snaps.Path(begin))
+	return errors.Is(err, fileio.ErrNotExist)
+}
+
+// remove removes the snapshots in [begin, end), what names a file after the file.
+func (x *expiration) remove(ctx context.Context, begin, end int64) error {
+	end, err := x.removeData(ctx, begin, end)
 	if err != nil || end <= begin {
-		return x.done, err
+		return err
 	}
 	if err := x.removeChangelog(ctx, begin, end); err != nil {
-		return x.done, err
+		return err
 	}
 	if x.opt.CleanEmptyDirs {
 		x.removeEmptyDirs(ctx)
 	}
 	if err := x.removeManifests(ctx, begin, end); err != nil {
-		return x.done, err
+		return err
 	}
 	for id := begin; id < end; id++ {
 		if err := x.fs.Remove(ctx, x.snaps.Path(id)); err != nil {
-			return x.done, err
+			return err
 		}
 		x.done.To = id + 1
 	}
-	return x.done, x.snaps.WriteHint(ctx, spec.EarliestHint, end)
+	return x.snaps.WriteHint(ctx, spec.EarliestHint, end)
 }
 
 // changelogOutlives reports whether changelogs are kept longer than snapshots.
@@ -146,12 +162,14 @@ func (x *expiration) window(ctx context.Context) (begin, end int64, err error) {
 	if end <= earliest {
 		return 0, 0, nil
 	}
-	return x.contiguous(ctx, earliest, end)
+	return x.contiguous(ctx, end, next)
 }
 
-// contiguous moves the begin behind the last hole: what lies before it was
-// removed by an expiration that did not come to its end.
-func (x *expiration) contiguous(ctx context.Context, earliest, end int64) (int64, int64, error) {
+// contiguous moves the begin to the first snapshot without a hole up to end,
+// wherever the hint of the earliest one stands. What lies before a hole was
+// expired once, by a run that did not come to its end or whose removals a crash
+// of the machine has undone: those snapshots are removed, but not what a consumer waits for.
+func (x *expiration) contiguous(ctx context.Context, end, consumers int64) (int64, int64, error) {
 	ids, err := x.snaps.List(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -160,12 +178,19 @@ func (x *expiration) contiguous(ctx context.Context, earliest, end int64) (int64
 	for _, id := range ids {
 		there[id] = true
 	}
-	for id := end - 1; id >= earliest; id-- {
-		if !there[id] {
-			return id + 1, end, nil
+	begin := end
+	for begin > 1 && there[begin-1] {
+		begin--
+	}
+	for _, id := range ids {
+		if id >= begin || consumers > 0 && id >= consumers {
+			break
+		}
+		if err := x.fs.Remove(ctx, x.snaps.Path(id)); err != nil {
+			return 0, 0, err
 		}
 	}
-	return earliest, end, nil
+	return begin, min(end, begin+x.opt.Limit), nil
 }
 
 // removeData removes the data files that the snapshots up to end, without
@@ -203,7 +228,7 @@ func (x *expiration) removeData(ctx context.Context, begin, end int64) (int64, e
 			if tag != nil && held[tag.ID][g.paths[0]] {
 				continue
 			}
-			if err := x.remove(ctx, g.paths, &x.done.Data); err != nil {
+			if err := x.removeFiles(ctx, g.paths, &x.done.Data); err != nil {
 				return begin, err
 			}
 			x.dirs[g.dir] = true
@@ -278,7 +303,7 @@ func (x *expiration) removeChangelog(ctx context.Context, begin, end int64) erro
 			if err != nil {
 				return err
 			}
-			if err := x.remove(ctx, paths, &x.done.Changelog); err != nil {
+			if err := x.removeFiles(ctx, paths, &x.done.Changelog); err != nil {
 				return err
 			}
 		}
@@ -313,7 +338,7 @@ func (x *expiration) removeManifests(ctx context.Context, begin, end int64) erro
 			return err
 		}
 		for _, f := range files {
-			if err := x.remove(ctx, []string{f}, &x.done.Manifest); err != nil {
+			if err := x.removeFiles(ctx, []string{f}, &x.done.Manifest); err != nil {
 				return err
 			}
 			used[f] = true // gone, and not to be removed twice
@@ -368,7 +393,7 @@ func (x *expiration) metadata(ctx context.Context, s *spec.Snapshot, skip map[st
 	return out, nil
 }
 
-func (x *expiration) remove(ctx context.Context, paths []string, count *int) error {
+func (x *expiration) removeFiles(ctx context.Context, paths []string, count *int) error {
 	for _, p := range paths {
 		if err := x.fs.Remove(ctx, p); err != nil {
 			return err

@@ -33,7 +33,7 @@ type Orphans struct {
 // RemoveOrphans removes the files of the table in directory path that no
 // snapshot, tag, branch or kept changelog needs and that are older than asked:
 // data files, manifests, index files, statistics, and temporary files beside
-// snapshots, tags and schemas. What is no file of the format's directories stays.
+// snapshots, tags, schemas and consumers. What is no file of the format's directories stays.
 func RemoveOrphans(ctx context.Context, fs fileio.FS, path string, o OrphanOptions) (Orphans, error) {
 	t, err := openTable(ctx, fs, path)
 	if err != nil {
@@ -99,6 +99,7 @@ func (t *table) candidates(ctx context.Context, branches []string) ([]fileio.Inf
 			spec.ChangelogDir: {spec.ChangelogPrefix, spec.LatestHint, spec.EarliestHint},
 			spec.TagDir:       {spec.TagPrefix, "tag-success-file"},
 			spec.SchemaDir:    {spec.SchemaPrefix},
+			spec.ConsumerDir:  {spec.ConsumerPrefix},
 		} {
 			files, err := t.matching(ctx, t.fs.Join(home, dir), "")
 			if err != nil {
