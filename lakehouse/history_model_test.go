@@ -589,6 +589,14 @@ func (h *history) state(now map[place][]any) map[string]string {
 	return out
 }
 
+// same reports whether an epoch leaves the rows as they were.
+func (h *history) same(epoch int) bool {
+	if epoch == 0 {
+		return len(h.states[0]) == 0
+	}
+	return maps.Equal(h.states[epoch], h.states[epoch-1])
+}
+
 // size counts the changes.
 func (h *history) size() (n int64) {
 	for _, e := range h.epochs {

@@ -178,7 +178,7 @@ type historyRun struct {
 
 func (r *historyRun) name() string {
 	r.attempt++
-	return fmt.Sprint("attempt", r.attempt)
+	return attemptName(r.attempt)
 }
 
 func (r *historyRun) open() {
@@ -207,10 +207,7 @@ func (r *historyRun) crash() {
 // write writes an epoch in batches of any size, a pair of -U and +U together.
 func (r *historyRun) write(changes []histChange) {
 	for len(changes) > 0 {
-		n := rapid.IntRange(1, len(changes)).Draw(r.rt, "batch")
-		if n < len(changes) && changes[n-1].kind == columnar.UpdateBefore {
-			n++
-		}
+		n := r.cut(changes)
 		if err := r.w.Write(r.rt.Context(), r.h.batch(r.tab.Schema, changes[:n])); err != nil {
 			r.rt.Fatal(err)
 		}
@@ -258,6 +255,15 @@ func (r *historyRun) epoch(changes, next []histChange, begun bool) bool {
 		r.rt.Fatal(err)
 	}
 	return fate == "early"
+}
+
+// cut gives how many changes make the next batch.
+func (r *historyRun) cut(changes []histChange) int {
+	n := rapid.IntRange(1, len(changes)).Draw(r.rt, "batch")
+	if n < len(changes) && changes[n-1].kind == columnar.UpdateBefore {
+		n++
+	}
+	return n
 }
 
 func (r *historyRun) prepare() *lakehouse.Prepared {
