@@ -49,5 +49,14 @@ func checkName(what, name string, refused string) error {
 	}
 }
 
-func checkTableName(name string) error    { return checkName("table", name, "$") }
-func checkDatabaseName(name string) error { return checkName("database", name, "") }
+func checkTableName(name string) error { return checkName("table", name, "$") }
+
+// checkDatabaseName leaves sys to the system tables and procedures of a catalog.
+func checkDatabaseName(name string) error {
+	if name == "sys" {
+		return &diag.Error{
+			Domain: diag.User, Code: diag.CodeTableShape, Msg: "database sys holds the system tables and procedures of the catalog", Hint: "choose another name",
+		}
+	}
+	return checkName("database", name, "")
+}
