@@ -23,6 +23,7 @@ var (
 	OffPeakEnd    = Int(LakeTable, "compaction.offpeak.end.hour", -1, "Hour at which they end; -1 for none.", Check(ParseInt, hour))
 	OffPeakRatio  = Int(LakeTable, "compaction.offpeak-ratio", 0, "What is added to compaction.size-ratio in quiet hours.", NotNegative())
 	CompactMin    = Int(LakeTable, "compaction.min.file-num", 5, "Small files of an append table that start a compaction.", AtLeast(2))
+	DeleteRatio   = Double(LakeTable, "compaction.delete-ratio-threshold", 0.2, "Share of deleted rows from which a file of an append table is written anew.", Check(ParseDouble, share))
 
 	FullDeltaCommits = Int(LakeTable, "full-compaction.delta-commits", 0, "Checkpoints between full compactions; 1 with changelog producer full-compaction.", Optional())
 	FullInterval     = Duration(LakeTable, "changelog-producer.compaction-interval", 0, "Time between the full compactions of changelog producer full-compaction.")
@@ -37,6 +38,13 @@ var (
 	LookupMemory = Size(LakeTable, "lookup.cache-max-memory-size", 256<<20, "Memory of the indexes of those files.")
 	LookupKept   = Duration(LakeTable, "lookup.cache-file-retention", time.Hour, "Time after which one of those files goes that no row was looked up in.")
 )
+
+func share(f float64) error {
+	if f < 0 || f > 1 {
+		return errors.New("must be from 0 to 1")
+	}
+	return nil
+}
 
 func hour(n int64) error {
 	if n < -1 || n > 23 {

@@ -78,7 +78,7 @@ func (w *Writer) openTrees(buckets []*bucket) error {
 			continue
 		}
 		if w.layout.Append {
-			b.tree = mergetree.NewAppendTree(live[id], func(live []spec.DataFileMeta) []spec.DataFileMeta { return w.t.pickAppend(live, false) })
+			b.tree = mergetree.NewAppendTree(live[id], func(live []spec.DataFileMeta) []spec.DataFileMeta { return w.t.pickAppend(live, b.vectors, false) })
 			continue
 		}
 		b.tree = mergetree.NewTree(live[id], w.order, w.t.Options.Compaction, w.t.Options.Engine)
@@ -89,7 +89,7 @@ func (w *Writer) openTrees(buckets []*bucket) error {
 
 // bucketVectors reads the deletion vectors of some buckets at a snapshot.
 func (w *Writer) bucketVectors(ctx context.Context, snapshot int64, of map[bucketID]*bucket) (map[bucketID]*bucketVectors, error) {
-	if !w.t.Options.DeletionVectors || snapshot == 0 || w.layout.Append {
+	if !w.t.Options.DeletionVectors || snapshot == 0 || w.layout.Postponed {
 		return nil, nil //nolint:nilnil // there are none
 	}
 	s, err := w.t.Snapshot(ctx, snapshot)

@@ -72,14 +72,14 @@ func (t *Table) compactTasks(ctx context.Context, cfg WriteConfig, full bool) ([
 	}
 	var tasks []compactTask
 	j := compactJob{t: t, cfg: cfg, layout: layout, order: mergetree.NewKeyOrder(layout.KeyTypes())}
-	if t.Options.DeletionVectors && !layout.Append {
+	if t.Options.DeletionVectors {
 		if j.vectors, err = t.vectorsOf(ctx, s, func(bucketID) bool { return true }); err != nil {
 			return nil, err
 		}
 	}
 	for _, b := range byBucket(entries) {
 		if layout.Append {
-			if files := t.pickAppend(filesOf(b), full); files != nil {
+			if files := t.pickDeleted(filesOf(b), j.vectors[idOf(b[0].Partition, b[0].Bucket)], full); files != nil {
 				tasks = append(tasks, func(ctx context.Context) (spec.CommitMessage, error) { return j.join(ctx, &b[0], files) })
 			}
 			continue
@@ -184,32 +184,70 @@ func (t *Table) dataFiles(partition spec.BinaryRow, bucket int32, cfg WriteConfi
 }
 
 // pickAppend picks files of an append table to join: those of fixed buckets keep
-// their order. full joins however few there are.
-func (t *Table) pickAppend(live []spec.DataFileMeta, full bool) []spec.DataFileMeta {
+// their order. full joins however few there are. Files that v says have deleted
+// rows are left alone.
+func (t *Table) pickAppend(live []spec.DataFileMeta, v *bucketVectors, full bool) []spec.DataFileMeta {
 	least := t.Options.CompactMinFiles
 	if full {
 		least = 2
 	}
-	if t.Options.DeletionVectors {
-		return nil // joining files would bring deleted rows back
+	if v != nil {
+		live = slices.DeleteFunc(slices.Clone(live), func(f spec.DataFileMeta) bool { return v.has(f.FileName) })
 	}
-	if t.mode() == fixedBuckets {
-		return mergetree.PickAdjacent(live, t.Options.TargetFileSize, least)
+	if t.mode() != fixedBuckets {
+		return mergetree.PickAppend(live, t.Options.TargetFileSize, least)
 	}
-	return mergetree.PickAppend(live, t.Options.TargetFileSize, least)
+	if v != nil && len(v.sets) > 0 {
+		return nil // what is left need not be adjacent
+	}
+	return mergetree.PickAdjacent(live, t.Options.TargetFileSize, least)
 }
 
-// join puts small files of a bucket of an append table together.
+// pickDeleted is pickAppend for a job that knows the deletion vectors v of the
+// snapshot: files with deleted rows are written without them, if they are small
+// or the rows are many (AppendCompactCoordinator.java); full takes all of them.
+// Of fixed buckets it takes one, so that the order stays.
+func (t *Table) pickDeleted(live []spec.DataFileMeta, v *bucketVectors, full bool) []spec.DataFileMeta {
+	var out []spec.DataFileMeta
+	for _, f := range live {
+		if !v.has(f.FileName) {
+			continue
+		}
+		many := float64(v.sets[f.FileName].count()) > t.Options.DeleteRatio*float64(f.RowCount)
+		if full || many || mergetree.Small(&f, t.Options.TargetFileSize) {
+			out = append(out, f)
+		}
+	}
+	switch {
+	case len(out) == 0:
+		return t.pickAppend(live, v, full)
+	case t.mode() == fixedBuckets:
+		return out[:1]
+	default:
+		return out
+	}
+}
+
+// join puts files of a bucket of an append table together, without deleted rows.
 func (j *compactJob) join(ctx context.Context, e *spec.ManifestEntry, files []spec.DataFileMeta) (spec.CommitMessage, error) {
 	m := spec.CommitMessage{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
 	out, err := j.t.dataFiles(e.Partition, e.Bucket, j.cfg)
 	if err != nil {
 		return m, err
 	}
-	c, err := mergetree.CompactAppend(ctx, j.layout, files, out, j.t.opener(e.Partition, e.Bucket, j.layout.Columns.Fields, false))
+	old := j.vectors[idOf(e.Partition, e.Bucket)]
+	if old == nil {
+		old = &bucketVectors{}
+	}
+	deleted := func(_ context.Context, file string) (rowSet, error) { return old.sets[file], nil }
+	open := j.t.filteredOpener(e.Partition, e.Bucket, j.layout.Columns.Fields, false, deleted, j.t.Options.Expire, nil)
+	c, err := mergetree.CompactAppend(ctx, j.layout, files, out, open)
 	if err != nil {
 		return m, fmt.Errorf("compacting table %s: %w", j.t.Path, err)
 	}
-	m.CompactBefore, m.CompactAfter = c.Before, c.After
+	if _, err := j.t.writeVectors(ctx, j.cfg, old, nil, c); err != nil {
+		return m, err
+	}
+	compactMessage{&m}.take(c)
 	return m, nil
 }

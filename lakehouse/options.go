@@ -61,7 +61,9 @@ type Options struct {
 	Compaction    mergetree.UniversalOptions
 	// CompactMinFiles is 'compaction.min.file-num' of append tables.
 	CompactMinFiles int
-	StatsDense      bool
+	// DeleteRatio is 'compaction.delete-ratio-threshold'.
+	DeleteRatio float64
+	StatsDense  bool
 	// Stats are the statistics in data files, ChangelogStats those in changelog files.
 	Stats, ChangelogStats mergetree.StatsPlan
 	// ModBuckets is 'bucket-function.type' = 'mod': the bucket key itself, modulo the number of buckets.
@@ -144,6 +146,7 @@ func parseOptions(table string, s *spec.TableSchema) (Options, error) {
 			ForceRewrite:  readBool(r, "compaction.force-rewrite-all-files", false),
 		},
 		CompactMinFiles: readInt(r, "compaction.min.file-num", 5),
+		DeleteRatio:     read(r, "compaction.delete-ratio-threshold", 0.2, configs.ParseDouble),
 		StatsDense:      readBool(r, "metadata.stats-dense-store", true),
 		ModBuckets:      read(r, "bucket-function.type", false, parseBucketFunction),
 		Dynamic:         readDynamic(r),

@@ -151,8 +151,8 @@ func (t *Table) readVector(ctx context.Context, r *vectorRef) (rowSet, error) {
 // bucketVectors is what a writer knows of the deletion vectors of a bucket.
 type bucketVectors struct {
 	sets vectors
-	// file holds them; nil for none.
-	file *spec.IndexFileMeta
+	// files hold them: one at most in a table with a primary key.
+	files []spec.IndexFileMeta
 }
 
 // has reports whether rows of a data file are deleted; nil has none.
@@ -174,13 +174,17 @@ func (t *Table) vectorsOf(ctx context.Context, s *spec.Snapshot, of func(bucketI
 		if e.File.Type != spec.DeletionVectorsIndex || !of(id) {
 			continue
 		}
-		v := &bucketVectors{sets: vectors{}, file: &e.File}
+		v := out[id]
+		if v == nil {
+			v = &bucketVectors{sets: vectors{}}
+			out[id] = v
+		}
+		v.files = append(v.files, e.File)
 		for _, m := range e.File.Vectors {
 			if v.sets[m.DataFile], err = t.readVector(ctx, &vectorRef{index: &e.File, meta: m, rows: maxVectorRow}); err != nil {
 				return nil, err
 			}
 		}
-		out[id] = v
 	}
 	return out, nil
 }
@@ -188,7 +192,7 @@ func (t *Table) vectorsOf(ctx context.Context, s *spec.Snapshot, of func(bucketI
 // writeVectors writes the deletion vectors of a bucket after a compaction that
 // marked rows and replaced files, and notes in c which file comes and which leaves.
 func (t *Table) writeVectors(ctx context.Context, cfg WriteConfig, old *bucketVectors, marks vectors, c *mergetree.Change) (*bucketVectors, error) {
-	now := &bucketVectors{sets: maps.Clone(old.sets), file: old.file}
+	now := &bucketVectors{sets: maps.Clone(old.sets), files: old.files}
 	if now.sets == nil {
 		now.sets = vectors{}
 	}
@@ -205,10 +209,8 @@ func (t *Table) writeVectors(ctx context.Context, cfg WriteConfig, old *bucketVe
 		return now, nil
 	}
 	maps.Copy(now.sets, marks)
-	if old.file != nil {
-		c.GoneIndex = append(c.GoneIndex, *old.file)
-	}
-	if now.file = nil; len(now.sets) == 0 {
+	c.GoneIndex = append(c.GoneIndex, old.files...)
+	if now.files = nil; len(now.sets) == 0 {
 		return now, nil
 	}
 	content, ranges := encodeVectors(now.sets, t.Options.Bitmap64)
@@ -220,6 +222,6 @@ func (t *Table) writeVectors(ctx context.Context, cfg WriteConfig, old *bucketVe
 	if err := t.FS.CreateExclusive(ctx, path, content); err != nil {
 		return nil, fmt.Errorf("writing index file %s: %w", path, err)
 	}
-	c.NewIndex, now.file = append(c.NewIndex, f), &f
+	c.NewIndex, now.files = append(c.NewIndex, f), []spec.IndexFileMeta{f}
 	return now, nil
 }

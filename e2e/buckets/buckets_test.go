@@ -7,6 +7,7 @@ import (
 	"leat/e2e/judge"
 	"leat/internal/columnar"
 	"leat/lakehouse"
+	"leat/lakehouse/commit"
 )
 
 // TestDynamicBucketsInTurn writes one table by leat and Java in turn: each has to
@@ -200,4 +201,58 @@ func TestModBucketsInTurn(t *testing.T) {
 			x.check(want)
 		})
 	}
+}
+
+// TestAppendVectorsInTurn has Java delete rows of an append table by deletion
+// vectors, which leat's compactions write away, and gives way to newer ones.
+func TestAppendVectorsInTurn(t *testing.T) {
+	t.Parallel()
+	x := newTable(t, "vectors", "[]", `["part"]`, `"bucket":"-1","deletion-vectors.enabled":"true","compaction.min.file-num":"3"`)
+	want := map[int]row{}
+	x.open()
+	for n := range 2 {
+		rows := some(100*n, 100*n+100, "leat")
+		x.write(rows...)
+		put(want, rows)
+	}
+	// Every file holds 50 ids in order: deleteFirst takes those of each.
+	deleteFirst := func(id int64, n int, from ...int) {
+		x.javaCall("delete", "--rows", fmt.Sprint(n), "--id", fmt.Sprint(id))
+		for _, f := range from {
+			for k := range 2 * n {
+				delete(want, f+k)
+			}
+		}
+	}
+	deleteFirst(1, 5, 0, 100)
+	x.checkJava(want)
+	rows := some(200, 300, "later")
+	x.write(rows...)
+	put(want, rows)
+	x.distribute()
+	x.check(want)
+	if n := x.vectorFiles(); n != 0 {
+		t.Errorf("%d files of deletion vectors after the compaction", n)
+	}
+
+	// What was compacted from an older state is dropped.
+	msgs, err := x.tab.Compact(t.Context(), lakehouse.WriteConfig{Attempt: "0c7d0a8e-0000-4000-8000-000000000001"}, true)
+	if err != nil || len(msgs) == 0 {
+		t.Fatal(msgs, err)
+	}
+	x.javaCall("delete", "--rows", "1", "--id", "2")
+	before := x.count()
+	c := commit.New(x.tab.FS, x.tab.Path, x.tab.Schema, commit.Options{Attempt: "0c7d0a8e-0000-4000-8000-000000000001"}, nil)
+	ids, err := c.Commit(t.Context(), commit.Request{User: "compactor", Identifier: 1, Messages: msgs})
+	if err != nil || len(ids) != 0 {
+		t.Errorf("committed %v: %v", ids, err)
+	}
+	if n := x.count(); n != before {
+		t.Errorf("%d rows came back", n-before)
+	}
+	x.distribute()
+	if n := x.count(); n != before {
+		t.Errorf("%d rows after the compaction, want %d", n, before)
+	}
+	x.close()
 }

@@ -170,8 +170,38 @@ func (x *table) distribute() {
 // javaDistribute lets Java give postponed rows two buckets a partition.
 func (x *table) javaDistribute(id int64) {
 	x.t.Helper()
-	args := []string{"distribute", "--warehouse", x.Warehouse, "--table", x.Table, "--buckets", "2", "--user", "java", "--id", fmt.Sprint(id)}
-	if _, err := judge.Java(x.t).Call("", args...); err != nil {
+	x.javaCall("distribute", "--buckets", "2", "--user", "java", "--id", fmt.Sprint(id))
+}
+
+// javaCall runs a command of the oracle on the table and gives its lines.
+func (x *table) javaCall(command string, args ...string) [][]byte {
+	x.t.Helper()
+	lines, err := judge.Java(x.t).Call("", append([]string{command, "--warehouse", x.Warehouse, "--table", x.Table}, args...)...)
+	if err != nil {
 		x.t.Fatal(err)
 	}
+	return lines
+}
+
+// count lets Java count the rows.
+func (x *table) count() int {
+	x.t.Helper()
+	return len(x.javaCall("rows"))
+}
+
+// vectorFiles counts the files of deletion vectors of the latest snapshot.
+func (x *table) vectorFiles() int {
+	x.t.Helper()
+	s, err := x.tab.LatestSnapshot(x.t.Context())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if s.IndexManifest == nil {
+		return 0
+	}
+	entries, err := commit.NewManifests(x.tab.FS, x.tab.Path).Index(x.t.Context(), s)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return len(entries)
 }

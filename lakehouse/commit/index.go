@@ -134,7 +134,10 @@ func (c *Committer) vectorConflicts(ctx context.Context, live *liveSet, p *part)
 			from[id] = e.File.FileName
 		}
 	}
-	if len(order) == 0 || c.unaware {
+	if c.unaware || len(c.keyTypes) == 0 {
+		return c.looseVectors(ctx, p)
+	}
+	if len(order) == 0 {
 		return nil, nil
 	}
 	entries, err := c.manifests.Index(ctx, c.view.snap)
@@ -154,6 +157,51 @@ func (c *Committer) vectorConflicts(ctx context.Context, live *liveSet, p *part)
 		} else if name := missingFile(live, id, p); name != "" {
 			out = append(out, conflict{bucket: id, why: fmt.Sprintf("file %s, of which rows are deleted, is not live", name)})
 		}
+	}
+	return out, nil
+}
+
+// looseVectors is vectorConflicts for an append table, whose deletion vectors are
+// in any number of files and may come with any commit: those that p takes away have to be live, and
+// no other may be about a file that p takes away.
+func (c *Committer) looseVectors(ctx context.Context, p *part) ([]conflict, error) {
+	removed := map[bucketID]map[string]bool{}
+	for i := range p.entries {
+		e := &p.entries[i]
+		if id := bucketOf(e); e.Kind == spec.Remove {
+			if removed[id] == nil {
+				removed[id] = map[string]bool{}
+			}
+			removed[id][e.File.FileName] = true
+		}
+	}
+	gone := map[string]bucketID{}
+	for i := range p.index {
+		if e := &p.index[i]; e.Kind == spec.Remove && e.File.Type == spec.DeletionVectorsIndex {
+			gone[e.File.FileName] = bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}
+		}
+	}
+	if len(removed)+len(gone) == 0 {
+		return nil, nil
+	}
+	entries, err := c.manifests.Index(ctx, c.view.snap)
+	if err != nil {
+		return nil, err
+	}
+	var out []conflict
+	for i := range entries {
+		e := &entries[i]
+		if _, mine := gone[e.File.FileName]; mine || e.File.Type != spec.DeletionVectorsIndex {
+			delete(gone, e.File.FileName)
+			continue
+		}
+		id := bucketID{partition: string(e.Partition.Data), bucket: e.Bucket}
+		if slices.ContainsFunc(e.File.Vectors, func(v spec.DeletionVectorMeta) bool { return removed[id][v.DataFile] }) {
+			out = append(out, conflict{bucket: id, why: "rows of the files were deleted meanwhile"})
+		}
+	}
+	for _, id := range gone {
+		out = append(out, conflict{bucket: id, why: "the deletion vectors were changed"})
 	}
 	return out, nil
 }

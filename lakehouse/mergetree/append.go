@@ -11,6 +11,11 @@ import (
 	"leat/lakehouse/spec"
 )
 
+// Small reports whether a file is worth joining with others.
+func Small(f *spec.DataFileMeta, target int64) bool {
+	return f.FileSize < int64(float64(target)*smallFile)
+}
+
 // PickAppend gives the files of one partition of an append table that are worth
 // joining, oldest first: at least minFiles files smaller than 0.7 of the target
 // size, or enough bytes for a whole file; nil if there are none.

@@ -37,7 +37,7 @@ public final class Oracle {
 
     static final class Usage extends RuntimeException {
         Usage(String what) {
-            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|alter|expire|distribute|picks"
+            super(what + "\noracle <serve|schema|rows|count|sum|changelog|snapshots|files|write|compact|create|alter|expire|delete|distribute|picks"
                     + "|bench-read|bench-compact|sketch>\n"
                     + "  --warehouse DIR --table db.t[$system]\n"
                     + "  rows, count: [--snapshot N] [--option k=v ...], rows also [--kinds]\n"
@@ -47,6 +47,7 @@ public final class Oracle {
                     + "  write:     rows as NDJSON on stdin, {\"_kind\":\"+I|-U|+U|-D\", col: value ...}\n"
                     + "             [--user U] [--id N] [--wait] [--filter] [--option k=v ...]\n"
                     + "  compact:   [--user U] [--id N] [--minor]\n"
+                    + "  delete:    --rows N [--user U] [--id N]   the first N rows of every file, by deletion vectors of an append table\n"
                     + "  distribute: --buckets N [--user U] [--id N]   gives postponed rows their buckets\n"
                     + "  picks:     {\"trigger\",\"amp\",…,\"runs\":[[level,size],…]} a line on stdin: the runs to compact; no table\n"
                     + "  bench-read: --column DECIMAL   times a read of all columns; bench-compact a compaction, not committed\n"
@@ -213,6 +214,10 @@ public final class Oracle {
     void write(FileStoreTable x) throws Exception {
         String user = flags.getOrDefault("user", "oracle");
         long id = flags.containsKey("id") ? Long.parseLong(flags.get("id")) : System.currentTimeMillis();
+        if (cmd.equals("delete")) {
+            Vectors.delete(x, Long.parseLong(need("rows")), user, id);
+            return;
+        }
         if (cmd.equals("distribute")) {
             Postpone.distribute(x, Integer.parseInt(need("buckets")), user, id, tmp);
             return;
