@@ -104,9 +104,14 @@ type pages[P any] interface {
 // eachPage reads n rows into vals piece by piece: got is called with the row a
 // piece starts at, its definition levels (nil without nulls) and the dense values.
 func eachPage[P any](c *columnReader, n int, vals []P, got func(at int, def []int16, dense []P) error) error {
+	return eachPageInto(c, n, func(int) []P { return vals }, got)
+}
+
+// eachPageInto is eachPage where the values of a piece go to what into gives for its first row.
+func eachPageInto[P any](c *columnReader, n int, into func(at int) []P, got func(at int, def []int16, dense []P) error) error {
 	pr, ok := c.cr.(pages[P])
 	if !ok {
-		return fmt.Errorf("physical type %s does not fit %T", c.cr.Type(), vals)
+		return fmt.Errorf("physical type %s does not fit %T", c.cr.Type(), into(0))
 	}
 	if c.optional {
 		c.def = grow(c.def, n)
@@ -116,6 +121,7 @@ func eachPage[P any](c *columnReader, n int, vals []P, got func(at int, def []in
 		if def != nil {
 			def = def[:n-at]
 		}
+		vals := into(at)
 		total, read, err := pr.ReadBatchInPage(int64(n-at), vals, def, nil)
 		if err != nil {
 			return err
@@ -224,7 +230,35 @@ func readFixed[P, A any](width int, cast func([]byte) []A, convert func(dst []A,
 	}
 }
 
-func copyValues[T any](dst, src []T) { copy(dst, src) }
+// readSame reads fixed-width values that Arrow has as the file has them, into place.
+func readSame[T any](width int, cast func([]byte) []T) func(*columnReader, int) (arrow.Array, error) {
+	return func(c *columnReader, n int) (arrow.Array, error) {
+		buf := memory.NewResizableBuffer(c.mem)
+		buf.Resize(n * width)
+		out := cast(buf.Bytes())
+		var v validity
+		err := eachPageInto(c, n, func(at int) []T { return out[at:] }, func(at int, def []int16, dense []T) error {
+			v.mark(c, n, at, def)
+			k := len(dense)
+			var zero T
+			for i := len(def) - 1; i >= 0; i-- { // from the end, so that no value is overwritten before it moved
+				if def[i] == 0 {
+					out[at+i] = zero
+					continue
+				}
+				k--
+				out[at+i] = dense[k]
+			}
+			return nil
+		})
+		if err != nil {
+			buf.Release()
+			v.release()
+			return nil, err
+		}
+		return finish(c, n, &v, buf), nil
+	}
+}
 
 // readFuncOf picks the decoder of a column, once per file.
 func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) (arrow.Array, error), error) {
@@ -247,19 +281,19 @@ func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) 
 		}
 	case columnar.Int, columnar.Date, columnar.Time:
 		if pt == parquet.Types.Int32 {
-			return readFixed(4, i32, copyValues[int32]), nil
+			return readSame(4, i32), nil
 		}
 	case columnar.BigInt:
 		if pt == parquet.Types.Int64 {
-			return readFixed(8, i64, copyValues[int64]), nil
+			return readSame(8, i64), nil
 		}
 	case columnar.Float:
 		if pt == parquet.Types.Float {
-			return readFixed(4, arrow.Float32Traits.CastFromBytes, copyValues[float32]), nil
+			return readSame(4, arrow.Float32Traits.CastFromBytes), nil
 		}
 	case columnar.Double:
 		if pt == parquet.Types.Double {
-			return readFixed(8, arrow.Float64Traits.CastFromBytes, copyValues[float64]), nil
+			return readSame(8, arrow.Float64Traits.CastFromBytes), nil
 		}
 	case columnar.Decimal:
 		if read := readDecimalsOf(pt); read != nil {
@@ -268,7 +302,10 @@ func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) 
 	case columnar.Timestamp, columnar.TimestampLTZ:
 		switch pt {
 		case parquet.Types.Int64:
-			return readFixed(8, i64, timestampsOf(f.Type, col)), nil
+			if convert := timestampsOf(f.Type, col); convert != nil {
+				return readFixed(8, i64, convert), nil
+			}
+			return readSame(8, i64), nil
 		case parquet.Types.Int96:
 			return readFixed(8, i64, int96sOf(f.Type)), nil
 		default:
@@ -329,11 +366,11 @@ func newBytesReader() func(*columnReader, int) (arrow.Array, error) {
 			if end+size > math.MaxInt32 {
 				return fmt.Errorf("%d bytes of values in one batch", end+size)
 			}
-			if end+size > data.Cap() {
-				data.Reserve(max(end+size, 2*data.Cap()))
+			if end+size+shortValue > data.Cap() {
+				data.Reserve(max(end+size+shortValue, 2*data.Cap()))
 			}
 			data.ResizeNoShrink(end + size)
-			out := data.Bytes()
+			out := data.Buf()
 			v.mark(c, n, at, def)
 			rows := len(src)
 			if def != nil {
@@ -342,7 +379,7 @@ func newBytesReader() func(*columnReader, int) (arrow.Array, error) {
 			k := 0
 			for i := range rows {
 				if def == nil || def[i] != 0 {
-					end += copy(out[end:], src[k])
+					end += copyValue(out[end:], src[k])
 					k++
 				}
 				offsets[at+i+1] = int32(end)
@@ -357,6 +394,19 @@ func newBytesReader() func(*columnReader, int) (arrow.Array, error) {
 		}
 		return finish(c, n, &v, offBuf, data), nil
 	}
+}
+
+// shortValue is the length up to which one move takes the place of a copy.
+const shortValue = 16
+
+// copyValue copies v to the front of dst, which has room for shortValue bytes
+// more: what it writes behind v is covered by the next value.
+func copyValue(dst []byte, v []byte) int {
+	if len(v) <= shortValue && cap(v) >= shortValue {
+		*(*[shortValue]byte)(dst) = *(*[shortValue]byte)(v[:shortValue])
+		return len(v)
+	}
+	return copy(dst, v)
 }
 
 func readNulls(c *columnReader, n int) (arrow.Array, error) {

@@ -60,7 +60,7 @@ func nanosPer(u arrow.TimeUnit) int64 {
 	}
 }
 
-// timestampsOf converts from the unit the file states to that of the type.
+// timestampsOf converts from the unit the file states to that of the type; nil if it is the same.
 func timestampsOf(t columnar.DataType, col *schema.Column) func(dst, src []int64) {
 	want := nanosPer(columnar.TimestampUnit(t.Precision))
 	have := want
@@ -77,7 +77,7 @@ func timestampsOf(t columnar.DataType, col *schema.Column) func(dst, src []int64
 	}
 	switch {
 	case have == want:
-		return copyValues[int64]
+		return nil
 	case have > want:
 		return func(dst, src []int64) {
 			for i, v := range src {

@@ -239,7 +239,7 @@ func (d *intDecoder[T]) read(dst []T) error {
 	return nil
 }
 
-// bytesDecoder reads plain byte arrays, which stay in the page.
+// bytesDecoder reads plain byte arrays, which stay in the page, with capacity up to its end: see copyValue.
 type bytesDecoder struct{ data []byte }
 
 func (d *bytesDecoder) start(data []byte, enc parquet.Encoding) error {
@@ -260,7 +260,7 @@ func (d *bytesDecoder) read(dst []parquet.ByteArray) error {
 		if n > uint64(len(data)-4) {
 			return errPageEnds
 		}
-		dst[i], data = data[4:4+n:4+n], data[4+n:]
+		dst[i], data = data[4:4+n], data[4+n:]
 	}
 	d.data = data
 	return nil

@@ -192,17 +192,27 @@ func (g *gatherTexts) bind(arrs []arrow.Array) {
 
 func (g *gatherTexts) gather(refs []rowRef) arrow.Array {
 	offs := scratch(&g.offs32, len(refs)+1, g.keep)
+	end := int32(0)
 	offs[0] = 0
-	if g.keep {
-		g.out = nil
-	}
-	out := g.out[:0]
 	for i, r := range refs {
 		starts := g.starts[r.batch]
-		out = append(out, g.srcs[r.batch][starts[r.row]:starts[r.row+1]]...)
-		offs[i+1] = int32(len(out))
+		end += starts[r.row+1] - starts[r.row]
+		offs[i+1] = end
 	}
-	g.out = out
+	// Short texts are copied with what stands behind them, which the next one then covers.
+	out := scratch(&g.out, int(end)+shortText, g.keep)
+	for i, r := range refs {
+		src, from := g.srcs[r.batch], int(g.starts[r.batch][r.row])
+		at, to := int(offs[i]), int(offs[i+1])
+		if to-at <= shortText && from+shortText <= len(src) {
+			*(*[shortText]byte)(out[at:]) = *(*[shortText]byte)(src[from:])
+			continue
+		}
+		copy(out[at:to], src[from:])
+	}
 	bits, nulls := g.gatherNulls(refs)
-	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offs)), memory.NewBufferBytes(out))
+	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offs)), memory.NewBufferBytes(out[:end]))
 }
+
+// shortText is the length up to which one move takes the place of a copy.
+const shortText = 16
