@@ -16,6 +16,7 @@ import (
 // caseFile is case.yaml.
 type caseFile struct {
 	Title       string   `yaml:"title"`
+	Needs       string   `yaml:"needs"`
 	ServerFlags []string `yaml:"server_flags"`
 	// Servers are two servers by name, where a case has two.
 	Servers map[string]struct {

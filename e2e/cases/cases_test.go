@@ -57,13 +57,16 @@ type run struct {
 func (c *testCase) run(t *testing.T) {
 	t.Helper()
 	r := &run{testCase: c, t: t, user: "root"}
-	if len(c.Servers) > 0 {
+	switch {
+	case len(c.Servers) > 0:
 		r.servers = map[string]*mysqld.Server{}
 		for name, s := range c.Servers {
 			r.servers[name] = judge.OwnMySQL(t, s.Flags...)
 		}
 		r.server = r.servers["a"]
-	} else {
+	case c.Needs == "mariadb":
+		r.server = judge.MariaDB(t, c.ServerFlags...)
+	default:
 		r.server = judge.MySQL(t, c.ServerFlags...)
 	}
 	for _, step := range c.Steps {

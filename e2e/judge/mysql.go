@@ -30,11 +30,32 @@ func MySQL(t testing.TB, flags ...string) *mysqld.Server {
 	t.Helper()
 	servers.Lock()
 	defer servers.Unlock()
+	return shared(t, nil, flags)
+}
+
+// MariaDB is MySQL for a MariaDB server.
+func MariaDB(t testing.TB, flags ...string) *mysqld.Server {
+	t.Helper()
+	servers.Lock()
+	defer servers.Unlock()
+	in, err := mysqld.FetchMariaDB(t.Context(), "", func(l string) { t.Log(l) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shared(t, in, flags)
+}
+
+// shared gives the server of a program (nil for MySQL) and flags.
+func shared(t testing.TB, in *mysqld.Install, flags []string) *mysqld.Server {
+	t.Helper()
 	id := strings.Join(flags, " ")
+	if in != nil {
+		id = in.Program + " " + id
+	}
 	if s := servers.byFlags[id]; s != nil {
 		return s
 	}
-	s, err := mysqld.Start(t.Context(), mysqld.Options{Flags: append(slices.Clone(fastFlags), flags...), Progress: func(l string) { t.Log(l) }})
+	s, err := mysqld.Start(t.Context(), mysqld.Options{Install: in, Flags: append(slices.Clone(fastFlags), flags...), Progress: func(l string) { t.Log(l) }})
 	if err != nil {
 		t.Fatal(err)
 	}
