@@ -16,7 +16,7 @@ import (
 
 // check looks at the server and at every table, and compiles the decoding of
 // the tables. The error holds everything that is wrong.
-func (r *Reader) check(n *conn) error {
+func (r *Reader) check(n *conn, known map[string]tableState) error {
 	s, err := n.inspect()
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (r *Reader) check(n *conn) error {
 		return errs.Err()
 	}
 	for _, t := range r.tables {
-		if err := r.checkTable(n, t); err != nil {
+		if err := r.checkTable(n, t, known); err != nil {
 			var one *diag.Error
 			var list diag.List
 			if !errors.As(err, &one) && !errors.As(err, &list) {
@@ -180,10 +180,15 @@ func denied(err error) bool {
 }
 
 // checkTable finds the table and compiles its decoding.
-func (r *Reader) checkTable(n *conn, t *table) error {
+func (r *Reader) checkTable(n *conn, t *table, known map[string]tableState) error {
 	src, err := n.describe(t.def.Database, t.def.Name)
 	if err != nil {
 		return err
+	}
+	if ts, ok := known[r.stateKey(t)]; ok && src == nil && t.def.Follow {
+		// Dropped while the job was down: the log still holds rows of it.
+		then := &sourceTable{columns: ts.Columns, primary: ts.Primary, engine: "InnoDB"}
+		return t.fit(then, r.cells())
 	}
 	if src == nil {
 		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
@@ -216,7 +221,7 @@ func (r *Reader) checkTable(n *conn, t *table) error {
 			}
 		}
 	}
-	if err := t.adopt(src, r.cells()); err != nil {
+	if err := t.fit(src, r.cells()); err != nil {
 		return err
 	}
 	r.note(t)

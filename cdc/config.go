@@ -68,6 +68,9 @@ type Table struct {
 	Database string
 	Name     string
 	Pattern  bool
+	// Follow lets the port take the columns of its table as they change at the
+	// source, and truncation with them: see dataflow.Change.
+	Follow bool
 	// Schema is what is emitted; its columns are found at the source by name.
 	Schema *columnar.Schema
 	// Metadata holds the metadata key of each column of Schema, "" for a column

@@ -114,6 +114,7 @@ const (
 	truncated
 	dropped
 	renamed
+	created
 	// written: rows changed, and the log holds the statement instead of them.
 	written
 )
@@ -161,9 +162,18 @@ func effects(text, schema string) (effect, []name) {
 			return renamed, p.until("")
 		}
 	case "CREATE":
-		if p.skip("OR") && p.skip("REPLACE") && p.skip("TABLE") {
-			return dropped, p.list()
+		replaces := p.skip("OR") && p.skip("REPLACE")
+		if !p.skip("TABLE") || p.at >= len(w) {
+			break
 		}
+		p.skip("IF", "NOT", "EXISTS")
+		if p.at >= len(w) {
+			break
+		}
+		if replaces {
+			return dropped, []name{p.name()}
+		}
+		return created, []name{p.name()}
 	case "INSERT", "REPLACE":
 		p.skip("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE", "INTO")
 		if p.at < len(w) {

@@ -60,7 +60,7 @@ func literal(s string) string {
 }
 
 const columnQuery = `SELECT COLUMN_NAME, LOWER(DATA_TYPE), COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION,
- NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL
+ NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL, EXTRA
  FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION`
 
 // describe reads columns, keys and estimates of a table; nil if there is none.
@@ -77,6 +77,7 @@ func (n *conn) describe(database, table string) (*sourceTable, error) {
 			Precision: int(number(r[4])), Scale: int(number(r[5])), FractionDigits: int(number(r[6])),
 			Charset: r[7], Collation: r[8], Nullable: r[9] == "YES", Comment: r[11],
 		}
+		c.Generated = strings.Contains(strings.ToUpper(r[13]), "GENERATED") && !strings.Contains(strings.ToUpper(r[13]), "DEFAULT_GENERATED")
 		if r[12] == "0" {
 			c.Default = &r[10]
 		}

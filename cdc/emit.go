@@ -87,6 +87,9 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	if c.err == nil && c.high.uuid != r.pos.ServerUUID && !s.connected {
 		return false, nil // the stream may be about to follow to that server
 	}
+	if s.cut != nil && !c.started {
+		return false, nil // it would come between the cut and the change
+	}
 	if c.err != nil || c.again || c.high.uuid != r.pos.ServerUUID {
 		return r.readAgain(c)
 	}

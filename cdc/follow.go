@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 
@@ -17,8 +18,24 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	if kind == noEffect {
 		return nil
 	}
+	list := r.follows(kind, names)
+	for _, c := range list {
+		c.table.statement = e.text
+		if kind == altered && c.table.describedAfter(e, r.pos.ServerUUID) && r.server.vars["binlog_row_metadata"] != "FULL" {
+			r.heal(c.table, errors.New("several changes of its columns follow each other"))
+		}
+	}
+	if len(list) > 0 && kind != written {
+		if kind == dropped && isCreate(e.text) {
+			for i := range list {
+				list[i].kind = created
+			}
+		}
+		statement := e.text
+		return r.startCut(ctx, func(ctx context.Context) error { return r.carry(ctx, list, statement) })
+	}
 	for _, t := range r.tables {
-		if !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
+		if kind == created || !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
 			continue
 		}
 		t.statement = e.text
@@ -42,6 +59,9 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	}
 	return nil
 }
+
+// isCreate reports CREATE OR REPLACE TABLE.
+func isCreate(statement string) bool { return strings.EqualFold(firstWord(statement), "CREATE") }
 
 // gone stops at a statement that takes the rows of the table away as a whole.
 func (t *table) gone(kind effect, statement string) error {
@@ -164,16 +184,24 @@ func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, caus
 			continue
 		}
 		next := &table{def: t.def, port: t.port}
-		if next.adopt(src, r.cells()) != nil || !sameOutput(t, next) {
+		if next.adopt(src, r.cells()) != nil || !t.def.Follow && !sameOutput(t, next) {
 			continue
 		}
 		if _, err := next.plan.Bind(m); err != nil {
 			continue
 		}
+		if t.def.Follow {
+			t.take(next)
+			return t.plan.Bind(m)
+		}
 		if err := r.switchTo(t, src); err != nil {
 			return nil, err
 		}
 		return t.plan.Bind(m)
+	}
+	if t.def.Follow {
+		r.heal(t, cause)
+		return nil, nil //nolint:nilnil // the rows are passed over
 	}
 	return nil, t.changed(cause)
 }

@@ -55,7 +55,7 @@ func (r *Reader) Check(ctx context.Context) error {
 		return err
 	}
 	defer n.close()
-	return r.check(n)
+	return r.check(n, nil)
 }
 
 // Open checks the source once more and finds the position to start from.
@@ -65,7 +65,11 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 		return err
 	}
 	defer n.close()
-	if err := r.check(n); err != nil {
+	known, err := r.known(restored)
+	if err != nil {
+		return err
+	}
+	if err := r.check(n, known); err != nil {
 		return err
 	}
 	if r.startNow, err = n.now(r.server); err != nil {
@@ -85,6 +89,18 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 	}
 	r.log.Info("source opened", "server", n.addr, "server_uuid", r.pos.ServerUUID, "position", r.pos.String(), "snapshot_complete", r.complete())
 	return nil
+}
+
+// known reads the stored tables, nil for a fresh start.
+func (r *Reader) known(restored json.RawMessage) (map[string]tableState, error) {
+	if restored == nil {
+		return nil, nil
+	}
+	s, err := readState(restored)
+	if err != nil {
+		return nil, err
+	}
+	return s.Tables, nil
 }
 
 // start chooses the position of a fresh start.
@@ -158,6 +174,8 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 			}
 		}
 		t.resetSequencer(ts.Snapshot)
+		t.seq.refresh = ts.Refresh
+		t.reread, t.healing, t.absent, t.dropped = ts.Reread, ts.Healing, ts.Absent, ts.Dropped
 	}
 	if err := n.resumable(ctx, r.server, r.pos); err != nil {
 		return r.concerned(err)

@@ -26,6 +26,9 @@ type sequencer struct {
 	done    rangeSet
 	reading []*chunk
 	keyed   bool // ranges of the chunk key, not one chunk for all
+	// refresh says that the table is read again: the target has rows of ranges that
+	// were not read yet, so that all changes flow, and are kept for chunks besides.
+	refresh bool
 	// counts of row changes, for tests and progress
 	flowed, kept, dropped int64
 }
@@ -147,10 +150,16 @@ func (s *sequencer) one(l *mysqlrow.Layout, kind columnar.RowKind, image []byte)
 	to, flows, err := s.fate(l, image)
 	switch {
 	case err != nil:
-	case flows:
+	case flows || s.refresh && to == nil:
 		s.flowed++
 		_, err = s.out.AppendImage(l, kind, image)
 	case to != nil:
+		if s.refresh {
+			s.flowed++
+			if _, err = s.out.AppendImage(l, kind, image); err != nil {
+				return err
+			}
+		}
 		s.kept++
 		if _, err = to.kept.AppendImage(l, kind, image); err == nil {
 			to.kinds = append(to.kinds, kind)

@@ -99,6 +99,17 @@ func newSnapshot(cfg *Config, s *server, tables []*table) *snapshot {
 	return sn
 }
 
+// add lets a table be read again.
+func (sn *snapshot) add(t *table) {
+	sn.cutting.Lock()
+	sn.plans = append(sn.plans, &chunkPlan{table: t, plan: t.plan, rows: chunkRows(sn.cfg, t.src)})
+	sn.cutting.Unlock()
+	sn.mu.Lock()
+	sn.planned = false
+	sn.mu.Unlock()
+	sn.cond.Broadcast()
+}
+
 // chunkRows is the number of rows of a chunk: what the user wants, else as many
 // as keep a chunk of wide rows small.
 func chunkRows(cfg *Config, src *sourceTable) int {

@@ -47,6 +47,14 @@ type tableState struct {
 	Columns []mysqlrow.Column `json:"columns"`
 	Primary []string          `json:"primary,omitempty"`
 	Cut     string            `json:"cut,omitempty"`
+	// Refresh and Reread say that the table is read again, or is to be, Healing that
+	// it is to be emptied before; Absent that
+	// the source has dropped it. Dropped counts dropped columns by name.
+	Refresh bool           `json:"refresh,omitempty"`
+	Reread  bool           `json:"reread,omitempty"`
+	Healing bool           `json:"healing,omitempty"`
+	Absent  bool           `json:"absent,omitempty"`
+	Dropped map[string]int `json:"dropped,omitempty"`
 }
 
 // stateKey names a table in the state; a table read into several ports has one
@@ -95,7 +103,10 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		if !t.seq.keyed && !done.all {
 			done = rangeSet{}
 		}
-		s.Tables[r.stateKey(t)] = tableState{Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut}
+		s.Tables[r.stateKey(t)] = tableState{
+			Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut,
+			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent, Dropped: t.dropped,
+		}
 	}
 	var err error
 	if s.XA, err = packXA(r.pos.prepared); err != nil {

@@ -27,6 +27,9 @@ type runState struct {
 	events []event // taken from the queue, given back for reuse
 
 	snap *snapshot
+	// cut is a wait for what is before the next of pending to be committed.
+	cut     *cut
+	pending []event
 	// marks wait for the next edge; waiting are chunks whose rows are in.
 	marks   []markRequest
 	waiting []*chunk
@@ -87,10 +90,11 @@ func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 		cancel()
 		s.wg.Wait()
 	}()
+	if err := r.fitTargets(ctx); err != nil {
+		return err
+	}
 	if !r.complete() {
-		s.snap = newSnapshot(&r.cfg, r.server, r.tables)
-		s.snapTotal = r.estimatedRows()
-		s.wg.Go(func() { s.snap.run(ctx) })
+		r.startSnapshot(ctx)
 	}
 	s.wg.Go(func() { s.mon.run(ctx) })
 	r.connect(ctx, 0)
@@ -99,6 +103,29 @@ func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 		return nil
 	}
 	return err
+}
+
+// startSnapshot begins to read what is outstanding.
+func (r *Reader) startSnapshot(ctx context.Context) {
+	s := r.run
+	snap := newSnapshot(&r.cfg, r.server, r.tables)
+	s.snap, s.snapTotal = snap, s.snapTotal+r.estimatedRows()
+	s.wg.Go(func() { snap.run(ctx) })
+}
+
+// fitTargets gives targets that lack columns of their source these columns.
+func (r *Reader) fitTargets(ctx context.Context) error {
+	for _, t := range r.tables {
+		if !t.def.Follow {
+			continue
+		}
+		reread := t.reread
+		if err := r.adapt(ctx, t, t.src, "", false, false); err != nil {
+			return err
+		}
+		t.reread = reread // all of it is read, or was
+	}
+	return nil
 }
 
 // errFinished ends the loop of a bounded run.
@@ -118,13 +145,18 @@ func (r *Reader) loop(ctx context.Context) error {
 	s := r.run
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
-	var marks chan markRequest
-	var read chan delivery
-	var fatal chan error
-	if s.snap != nil {
-		marks, read, fatal = s.snap.marks, s.snap.read, s.snap.fatal
-	}
 	for {
+		var marks chan markRequest
+		var read chan delivery
+		var fatal chan error
+		if s.snap != nil {
+			marks, read, fatal = s.snap.marks, s.snap.read, s.snap.fatal
+		}
+		ready := s.queue.ready
+		var cutDone <-chan error
+		if s.cut != nil {
+			ready, cutDone = nil, s.cut.done
+		}
 		if !s.open.active {
 			if err := r.edge(ctx); err != nil {
 				return err
@@ -133,7 +165,14 @@ func (r *Reader) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.queue.ready:
+		case err := <-cutDone:
+			if err := r.cutDone(ctx, err); err != nil {
+				return err
+			}
+			if err := r.resume(ctx); err != nil {
+				return err
+			}
+		case <-ready:
 			if err := r.drain(ctx); err != nil {
 				return err
 			}
@@ -165,11 +204,42 @@ func (r *Reader) loop(ctx context.Context) error {
 func (r *Reader) drain(ctx context.Context) error {
 	s := r.run
 	s.events = s.queue.take(s.events)
-	for i := range s.events {
-		if err := r.event(ctx, &s.events[i]); err != nil {
+	if err := r.apply(ctx, s.events); err != nil {
+		return err
+	}
+	return r.drained()
+}
+
+// resume applies the events that a cut held up.
+func (r *Reader) resume(ctx context.Context) error {
+	list := r.run.pending
+	r.run.pending = nil
+	if err := r.apply(ctx, list); err != nil {
+		return err
+	}
+	if r.run.cut == nil {
+		notify(r.run.queue.ready) // what came meanwhile
+	}
+	return r.drained()
+}
+
+// apply applies events up to one that has to wait for a cut.
+func (r *Reader) apply(ctx context.Context, list []event) error {
+	for i := range list {
+		if err := r.event(ctx, &list[i]); err != nil {
 			return err
 		}
+		if r.run.cut != nil {
+			r.run.pending = append([]event(nil), list[i+1:]...)
+			return nil
+		}
 	}
+	return nil
+}
+
+// drained sees to it that rows do not wait for company for ever.
+func (r *Reader) drained() error {
+	s := r.run
 	pending := false
 	for _, t := range r.tables {
 		pending = pending || t.seq.out.Len() > 0
@@ -212,7 +282,10 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 		r.pos.TimeMillis = e.millis
 		r.move(e.file, e.offset)
 		s.open.active = false
-		return r.edge(ctx)
+		if err := r.edge(ctx); err != nil {
+			return err
+		}
+		return r.healed(ctx)
 	case evAdvance:
 		s.failures = 0
 		r.move(e.file, e.offset)
@@ -269,7 +342,13 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 			if err != nil {
 				return err
 			}
+			if l == nil {
+				continue // the table is read again
+			}
 			b.layout, b.plan = l, t.plan
+		}
+		if t.absent {
+			continue
 		}
 		t.empty = false
 		before := t.seq.out.Len()
@@ -324,6 +403,9 @@ func (r *Reader) edge(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.cut == nil {
+		r.readAnew(ctx)
+	}
 	if rows := r.within(); rows > 0 {
 		s.inTxn = true
 		s.out.InTransaction(rows)
@@ -341,7 +423,7 @@ func (r *Reader) edge(ctx context.Context) error {
 			return err
 		}
 	}
-	if !r.finished() {
+	if s.cut != nil || !r.finished() {
 		return nil
 	}
 	if err := r.flush(ctx); err != nil {

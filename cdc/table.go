@@ -5,12 +5,17 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/columnar"
 	"leat/internal/dataflow"
 	"leat/internal/diag"
 )
+
+// noColumn marks a column of the target that the source does not have.
+const noColumn = -2
 
 // table reads one table into one port. Only the goroutine of Run uses it once
 // reading began, except for plan, which chunk readers take a copy of.
@@ -24,7 +29,8 @@ type table struct {
 	// schema is what is decoded: the emitted columns that the source has, then
 	// key columns nobody asked for, which identify rows while chunks are merged.
 	schema *columnar.Schema
-	// visible maps a column of def.Schema to its column in schema, -1 for metadata.
+	// visible maps a column of def.Schema to its column in schema, -1 for metadata,
+	// noColumn for one that the source does not have.
 	visible []int
 	src     *sourceTable
 	plan    *mysqlrow.Plan
@@ -36,6 +42,15 @@ type table struct {
 	// empty says that no row was read yet of a history read from an earlier
 	// place: a DROP then takes nothing away.
 	empty bool
+	// dropped counts, by lower-case name, how often the source dropped a column
+	// that the target keeps.
+	dropped map[string]int
+	// reread asks for the table to be read again; healing for it to be emptied first.
+	reread, healing bool
+	// absent says that the source has no such table now.
+	absent bool
+	// described is the end of the log when the columns were last looked up.
+	described mark
 	// statement is the last DDL on the table, for messages.
 	statement string
 }
@@ -56,6 +71,10 @@ func (t *table) adopt(src *sourceTable, cells mysqlrow.Options) error {
 			continue
 		}
 		j := src.index(f.Name)
+		if j < 0 && t.def.Follow && f.Type.Nullable {
+			visible[i] = noColumn
+			continue
+		}
 		if j < 0 {
 			errs = append(errs, t.missingColumn(i, f.Name, src))
 			continue
@@ -158,12 +177,16 @@ func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Ba
 		b.Release()
 		return nil
 	}
-	if len(t.visible) == len(b.Cols) && !slices.Contains(t.visible, -1) {
+	if len(t.visible) == len(b.Cols) && !slices.ContainsFunc(t.visible, func(j int) bool { return j < 0 }) {
 		b.Schema = t.def.Schema
 		return out.Emit(ctx, t.port, b)
 	}
 	cols := make([]arrow.Array, len(t.visible))
 	for i, j := range t.visible {
+		if j == noColumn {
+			cols[i] = array.MakeArrayOfNull(memory.DefaultAllocator, columnar.ArrowType(t.def.Schema.Fields[i].Type), b.Rows())
+			continue
+		}
 		if j < 0 {
 			cols[i] = t.metadataColumn(i, b, from)
 			continue

@@ -44,6 +44,12 @@ func shapeDiff(have, want *spec.TableSchema) []string {
 			d = append(d, fmt.Sprintf("column %d of the table is %s %s, here %s %s", i+1, have.Fields[i].Name, have.Fields[i].Type, want.Fields[i].Name, want.Fields[i].Type))
 		}
 	}
+	return append(d, keysDiff(have, want)...)
+}
+
+// keysDiff lists what differs in keys and in the options that decide where a row goes.
+func keysDiff(have, want *spec.TableSchema) []string {
+	var d []string
 	if !slices.Equal(have.PrimaryKeys, want.PrimaryKeys) {
 		d = append(d, fmt.Sprintf("the table's primary key is (%s), here (%s)", strings.Join(have.PrimaryKeys, ", "), strings.Join(want.PrimaryKeys, ", ")))
 	}

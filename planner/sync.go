@@ -119,7 +119,10 @@ func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
 	if to == nil || len(y.s.errs) > before {
 		return
 	}
-	y.pipe(d.Table, to)
+	// The columns of the lake, which follow those of the source while the job runs.
+	from := *d.Table
+	from.Schema = to.def.Schema
+	y.pipe(&from, to)
 }
 
 // place takes an existing table of the same shape, or plans a new one.
@@ -140,7 +143,7 @@ func (y *syncer) place(ctx context.Context, db string, d *connect.Discovered) *t
 				}
 			}
 		}
-		if diff := shapeDiff(have, want); len(diff) > 0 {
+		if diff := keysDiff(have, want); len(diff) > 0 {
 			s.fail(&diag.Error{
 				Domain: diag.User, Code: diag.CodeLakeShape, Msg: fmt.Sprintf("table %s exists already with another shape than %s at the source", full, d.Table.Name), Notes: diff,
 				Hint: "rename or drop the table of the lake, alter it to fit, or leave the table out",
@@ -245,6 +248,7 @@ func (y *syncer) pipe(from *connect.Table, to *table) {
 	sink.Mode = in
 	source, port := b.port(&scan{table: &table{full: from.Name, def: from}, def: from, source: -1}, y.source)
 	st := &b.plan.Sources[source].Tables[port]
+	st.Follow = true
 	exprs := make([]expr.Expr, len(from.Schema.Fields))
 	for i, f := range from.Schema.Fields {
 		st.Needed = append(st.Needed, i)

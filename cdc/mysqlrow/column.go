@@ -23,7 +23,9 @@ type Column struct {
 	Nullable  bool
 	// Default is column_default, nil if there is none.
 	Default *string
-	Comment string
+	// Generated says that the value is computed.
+	Generated bool
+	Comment   string
 }
 
 // Unsigned reports UNSIGNED; ZEROFILL implies it.

@@ -2,10 +2,12 @@ package cases
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,13 +110,39 @@ func (r *run) jobStep(step string) {
 func (r *run) start() {
 	r.t.Helper()
 	if r.job == nil {
-		r.job = harness.NewJob(r.t, r.script(), r.env()...)
+		script := ""
+		if !r.syncs() {
+			script = r.script()
+		}
+		r.job = harness.NewJob(r.t, script, r.env()...)
+	}
+	if r.syncs() {
+		r.child = r.job.StartCommand(r.syncArgs()...)
+		return
 	}
 	r.child = r.job.Start()
 }
 
+// syncs reports whether whole tables are carried: no script, and no option that
+// a script has to declare types for.
+func (r *run) syncs() bool { return r.testCase.job == "" && len(r.servers) == 0 }
+
+// syncArgs is the command that carries the tables of the case.
+func (r *run) syncArgs() []string {
+	args := []string{
+		"sync", "mysql", "--url", fmt.Sprintf("mysql://%s@127.0.0.1:%d/", r.user, r.server.Port), "--include", strings.Join(r.Sync, ","),
+		"--warehouse", r.job.Warehouse(), "--name", "case", "--set", "execution.checkpointing.interval=200ms",
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Options)) {
+		if k != zoneOption {
+			args = append(args, "--mysql-conf", k+"="+r.Options[k])
+		}
+	}
+	return args
+}
+
 func (r *run) env() []string {
-	return []string{"MYSQL_PORT=" + strconv.Itoa(r.server.Port)}
+	return []string{"MYSQL_PORT=" + strconv.Itoa(r.server.Port), "LEAT_MYSQL_PASSWORD=" + r.password}
 }
 
 // sql runs a part of source.sql, each statement on the server it is for.

@@ -2,6 +2,7 @@ package cdcsource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -29,10 +30,17 @@ func (c *counter) Emit(_ context.Context, _ int, b *columnar.Batch) error {
 	b.Release()
 	return nil
 }
-func (c *counter) BarrierDue() bool             { return false }
-func (c *counter) Due() <-chan struct{}         { return c.due }
-func (c *counter) Edge(context.Context) error   { c.edges++; return nil }
-func (c *counter) InTransaction(int64)          {}
+func (c *counter) BarrierDue() bool           { return false }
+func (c *counter) Due() <-chan struct{}       { return c.due }
+func (c *counter) Edge(context.Context) error { c.edges++; return nil }
+func (c *counter) InTransaction(int64)        {}
+
+// Cut and Change are for tables that are followed, which these tests have none of.
+func (c *counter) Cut(context.Context) <-chan error { return nil }
+
+func (c *counter) Change(context.Context, int, *dataflow.Change) error {
+	return errors.New("a table changed that is not followed")
+}
 func (c *counter) Report(dataflow.SourceStatus) {}
 
 func cpuSeconds() float64 {

@@ -3,6 +3,7 @@ package cdcsource
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -181,6 +182,13 @@ func balance(row string) int64 {
 }
 
 func (c *collector) InTransaction(int64) {}
+
+// Cut and Change are for tables that are followed, which these tests have none of.
+func (c *collector) Cut(context.Context) <-chan error { return nil }
+
+func (c *collector) Change(context.Context, int, *dataflow.Change) error {
+	return errors.New("a table changed that is not followed")
+}
 
 func (c *collector) Report(s dataflow.SourceStatus) {
 	c.mu.Lock()

@@ -2,6 +2,7 @@ package cdcsource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,6 +60,14 @@ func (c *rowLog) Edge(ctx context.Context) error {
 	return err
 }
 func (c *rowLog) InTransaction(int64) {}
+
+// Cut and Change are for tables that are followed, which these tests have none of.
+func (c *rowLog) Cut(context.Context) <-chan error { return nil }
+
+func (c *rowLog) Change(context.Context, int, *dataflow.Change) error {
+	return errors.New("a table changed that is not followed")
+}
+
 func (c *rowLog) Report(s dataflow.SourceStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

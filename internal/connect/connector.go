@@ -78,6 +78,8 @@ type SourceTable struct {
 	Table *Table
 	// Needed are the indexes of the columns of Table.Schema to emit, in this order.
 	Needed []int
+	// Follow asks for the changes of the table's columns, too: see dataflow.Change.
+	Follow bool
 }
 
 // Schema is the schema of the batches emitted for the table.

@@ -35,7 +35,7 @@ func (a *alignedInput) next(ctx context.Context) (message, error) {
 			a.in.hold(i)
 		case messageEnd:
 			a.ended++
-		case messageBatch:
+		case messageBatch, messageChange:
 			return m, nil
 		}
 		switch n := len(a.in.inputs); {

@@ -23,6 +23,8 @@ type Execution struct {
 	// stopped is closed by Stop, finished after the last checkpoint, over when Run ends.
 	stopped, finished, over chan struct{}
 	requests                chan request
+	// cuts are the checkpoints that sources asked for.
+	cuts sync.WaitGroup
 	// abort ends the running tasks with an error.
 	abort context.CancelCauseFunc
 
@@ -174,6 +176,7 @@ func (e *Execution) runTasks(ctx context.Context) error {
 		return nil
 	})
 	err := g.Wait()
+	e.cuts.Wait()
 	for _, t := range e.pipelineTasks {
 		t.in.drain()
 	}

@@ -7,12 +7,14 @@ import (
 	"leat/internal/columnar"
 )
 
-// message is what travels through a channel: a batch, a barrier or the end.
+// message is what travels through a channel: a batch, a barrier, a change of the
+// table or the end.
 type message struct {
 	batch *columnar.Batch
 	// bytes is batch.Bytes() for the channel's bound, 0 for the others.
 	bytes   int64
 	barrier CheckpointID
+	change  *Change
 	kind    messageKind
 }
 
@@ -25,6 +27,7 @@ const (
 	messageBatch messageKind = iota
 	messageBarrier
 	messageEnd
+	messageChange
 )
 
 // inbox is the input side of a task: one bounded channel for each producer.

@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -32,6 +33,11 @@ func (t *pipelineTask) run(ctx context.Context) error {
 			}
 			continue
 		}
+		if m.kind == messageChange {
+			if m.change, err = t.change(ctx, m.change); err != nil {
+				return err
+			}
+		}
 		for _, o := range t.out.outs {
 			if err := o.send(ctx, m); err != nil {
 				return err
@@ -41,6 +47,21 @@ func (t *pipelineTask) run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// change takes a change through the operators.
+func (t *pipelineTask) change(ctx context.Context, c *Change) (*Change, error) {
+	for _, op := range t.node.Operators {
+		ch, ok := op.(Changer)
+		if !ok {
+			return nil, fmt.Errorf("operator %s: it cannot follow: %s", t.node.UID, c.Reason)
+		}
+		var err error
+		if c, err = ch.Change(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
 }
 
 // chain makes one function of the operators, built once, the last first.

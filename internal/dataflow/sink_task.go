@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -50,6 +51,14 @@ func (t *sinkTask) consume(ctx context.Context) error {
 			rows += int64(n)
 			size += m.bytes
 			t.count.add(n, m.bytes)
+		case messageChange:
+			c, ok := t.writer.(Changer)
+			if !ok {
+				return fmt.Errorf("operator %s: the target cannot follow: %s", t.node.UID, m.change.Reason)
+			}
+			if _, err := c.Change(ctx, m.change); err != nil {
+				return err
+			}
 		case messageBarrier:
 			p, err := t.writer.Prepare(ctx, m.barrier)
 			if err != nil {

@@ -53,6 +53,13 @@ type Collector interface {
 	// due barrier is injected here: SnapshotState is called and the barrier
 	// forwarded. After the last barrier of a stop it returns ErrStopped.
 	Edge(ctx context.Context) error
+	// Cut asks for a checkpoint with a barrier from a later Edge on, which the reader
+	// goes on to call. The channel gets nil once everything before that barrier is
+	// committed, or why it is not.
+	Cut(ctx context.Context) <-chan error
+	// Change sends a change of the table behind a port; everything emitted before
+	// has to be committed.
+	Change(ctx context.Context, port int, c *Change) error
 	// InTransaction tells the coordinator that a barrier may have to wait: the
 	// rows read so far of the open transaction.
 	InTransaction(rows int64)

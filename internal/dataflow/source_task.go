@@ -98,6 +98,26 @@ func (t *sourceTask) Emit(ctx context.Context, port int, b *columnar.Batch) erro
 	return nil
 }
 
+// Cut asks for a checkpoint.
+func (t *sourceTask) Cut(ctx context.Context) <-chan error {
+	done := make(chan error, 1)
+	t.e.cuts.Go(func() { done <- t.e.TriggerNow(ctx) })
+	return done
+}
+
+// Change sends c to every pipeline that reads the port.
+func (t *sourceTask) Change(ctx context.Context, port int, c *Change) error {
+	if port < 0 || port >= len(t.outs) {
+		return fmt.Errorf("sending a change: there is no port %d", port)
+	}
+	for _, o := range t.outs[port] {
+		if err := o.send(ctx, message{kind: messageChange, change: c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // BarrierDue reports whether Edge would inject.
 func (t *sourceTask) BarrierDue() bool { return t.demanded.Load() != nil }
 

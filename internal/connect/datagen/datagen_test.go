@@ -46,6 +46,13 @@ func (c *collector) BarrierDue() bool     { return false }
 func (c *collector) Due() <-chan struct{} { return c.due }
 func (c *collector) InTransaction(int64)  {}
 
+// Cut and Change are for tables that are followed, which these tests have none of.
+func (c *collector) Cut(context.Context) <-chan error { return nil }
+
+func (c *collector) Change(context.Context, int, *dataflow.Change) error {
+	return errors.New("a table changed that is not followed")
+}
+
 func (c *collector) Report(s dataflow.SourceStatus) { c.status = s }
 
 func (c *collector) Edge(context.Context) error {

@@ -162,7 +162,7 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 	t := st.Table
 	out := cdc.Table{
 		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
-		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), ChunkKey: chunkKey.Get(t.Options),
+		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, ChunkKey: chunkKey.Get(t.Options),
 	}
 	db, oneDB := plainName(out.Database)
 	name, oneName := plainName(out.Name)

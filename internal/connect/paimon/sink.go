@@ -117,7 +117,7 @@ func (s *sink) LastSnapshot() int64 { return s.last.Load() }
 
 // NewWriter opens a writer; several subtasks write disjoint buckets.
 func (s *sink) NewWriter(ctx context.Context, _, _ int) (dataflow.SinkWriter, error) {
-	w, err := s.table.NewWriter(ctx, lakehouse.WriteConfig{Attempt: s.spec.Attempt, User: s.spec.CommitUser, Budget: s.budget, Pool: s.pool, Log: s.log, Replace: s.replace, Scratch: s.spec.Env.Scratch, Claim: s.claims.take})
+	w, err := s.table.NewWriter(ctx, s.writeConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +125,14 @@ func (s *sink) NewWriter(ctx context.Context, _, _ int) (dataflow.SinkWriter, er
 	defer s.mu.Unlock()
 	s.writers = append(s.writers, w)
 	return &writer{sink: s, w: w}, nil
+}
+
+// writeConfig is that of each writer.
+func (s *sink) writeConfig() lakehouse.WriteConfig {
+	return lakehouse.WriteConfig{
+		Attempt: s.spec.Attempt, User: s.spec.CommitUser, Budget: s.budget, Pool: s.pool,
+		Log: s.log, Replace: s.replace, Scratch: s.spec.Env.Scratch, Claim: s.claims.take,
+	}
 }
 
 // Observe gives what the next entry remembers of the table.

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/internal/columnar"
+	"leat/internal/dataflow"
 	"leat/internal/diag"
 	"leat/internal/expr"
 )
@@ -90,6 +91,23 @@ func (c *Calc) Process(ctx context.Context, b *columnar.Batch, out func(*columna
 		return err
 	}
 	return out(result)
+}
+
+// Change follows a change of the table that is passed on as it is: the columns
+// that must not be NULL keep their places.
+func (c *Calc) Change(_ context.Context, ch *dataflow.Change) (*dataflow.Change, error) {
+	if c.project != nil || c.filter != nil {
+		return nil, fmt.Errorf("following %q: the rows are computed", ch.Reason)
+	}
+	c.spec.Schema = ch.Schema
+	notNull := c.spec.NotNull[:0:0]
+	for _, col := range c.spec.NotNull {
+		if col < len(ch.Schema.Fields) && !ch.Schema.Fields[col].Type.Nullable {
+			notNull = append(notNull, col)
+		}
+	}
+	c.spec.NotNull = notNull
+	return ch, nil
 }
 
 func (c *Calc) apply(ctx context.Context, b *columnar.Batch) (*columnar.Batch, error) {

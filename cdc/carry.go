@@ -1,0 +1,223 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+
+	"leat/cdc/mysqlrow"
+	"leat/internal/dataflow"
+)
+
+// A table that is followed takes the changes of its source: the stream waits at
+// the statement until everything before it is committed, then the target changes
+// its form or its rows, then the stream goes on. Where a statement changes rows
+// that no event brings, the table is read again beside the stream.
+
+// cut is a wait for everything before a place to be committed.
+type cut struct {
+	done <-chan error
+	// then carries out what waits for it.
+	then func(ctx context.Context) error
+}
+
+// startCut stops the stream before the event at hand until then was carried out.
+func (r *Reader) startCut(ctx context.Context, then func(context.Context) error) error {
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	r.run.cut = &cut{done: r.run.out.Cut(ctx), then: then}
+	return nil
+}
+
+// cutDone goes on after a cut, or asks for another checkpoint where one failed.
+func (r *Reader) cutDone(ctx context.Context, err error) error {
+	c := r.run.cut
+	switch {
+	case errors.Is(err, dataflow.ErrStopped):
+		// The last barrier comes; the statement is carried out after the restart.
+		c.done = nil
+		return nil
+	case err != nil:
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.log.Warn("a change of a source table waits for a checkpoint, which failed", "error", err)
+		c.done = r.run.out.Cut(ctx)
+		return nil
+	}
+	r.run.cut = nil
+	return c.then(ctx)
+}
+
+// carried is what a statement asks for one table.
+type carried struct {
+	table *table
+	kind  effect
+}
+
+// carry lets the targets follow a statement.
+func (r *Reader) carry(ctx context.Context, list []carried, statement string) error {
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	for _, c := range list {
+		if err := r.carryTable(ctx, n, c, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement string) error {
+	t := c.table
+	end, err := n.endOfLog(r.server)
+	if err != nil {
+		return sourceError(n.addr, err)
+	}
+	src, err := n.describe(t.def.Database, t.def.Name)
+	if err != nil {
+		return sourceError(n.addr, err)
+	}
+	t.described = end
+	switch {
+	case c.kind == truncated:
+		r.log.Info("source table was truncated: its rows go in the lake", "table", t.id(), "statement", clip(statement))
+		return r.adapt(ctx, t, t.src, statement, true, false)
+	case c.kind == dropped, src == nil:
+		t.absent = true
+		r.log.Warn("source table is gone: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
+		return nil
+	case c.kind == created:
+		t.absent = false
+		r.log.Info("source table was made anew: its former rows go in the lake", "table", t.id(), "statement", clip(statement))
+		return r.adapt(ctx, t, src, statement, true, true)
+	case c.kind == renamed || namesPartitions(statement):
+		t.absent = false
+		r.log.Info("source table has other rows: it is read again", "table", t.id(), "statement", clip(statement))
+		return r.adapt(ctx, t, src, statement, true, true)
+	default:
+		return r.adapt(ctx, t, src, statement, false, false)
+	}
+}
+
+// adapt brings port and target to the columns of src, and reads the table again
+// where reread or the change itself asks for it.
+func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statement string, truncate, reread bool) error {
+	ev, err := t.evolve(t.src, src, statement)
+	if err != nil {
+		return t.changed(err)
+	}
+	for _, note := range ev.notes {
+		r.log.Info("a column at the source has changed", "table", t.id(), "effect", note)
+	}
+	if ev.changed {
+		r.log.Info("the lake follows the columns of the source", "table", t.id(), "statement", clip(statement))
+	}
+	schema := t.def.Schema
+	t.def.Schema = ev.schema
+	next := &table{def: t.def, port: t.port, dropped: ev.dropped}
+	if err := next.adopt(src, r.cells()); err != nil {
+		t.def.Schema = schema
+		return t.changed(err)
+	}
+	t.dropped = ev.dropped
+	t.take(next)
+	if ev.changed || truncate {
+		if err := r.run.out.Change(ctx, t.port, ev.change(truncate, statement)); err != nil {
+			return err
+		}
+	}
+	t.reread = t.reread || reread || ev.reread
+	return nil
+}
+
+// take goes on with the columns of next. Chunks under way are read again.
+func (t *table) take(next *table) {
+	t.schema, t.visible, t.src, t.plan, t.key, t.cut = next.schema, next.visible, next.src, next.plan, next.key, next.cut
+	t.seq.out, t.seq.keyed = mysqlrow.NewBuilder(t.plan, batchRows), t.cut != ""
+	for _, c := range t.seq.reading {
+		c.again = true
+		c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(t.plan, 64), nil, nil
+	}
+}
+
+// readAnew begins to read tables again that ask for it.
+func (r *Reader) readAnew(ctx context.Context) {
+	s := r.run
+	for _, t := range r.tables {
+		if !t.reread || !t.seq.complete() || t.absent {
+			continue
+		}
+		t.reread = false
+		t.seq.done, t.seq.refresh = rangeSet{}, true
+		if s.snap != nil {
+			s.snap.add(t)
+			continue
+		}
+		r.startSnapshot(ctx)
+	}
+}
+
+// heal asks for the table to be emptied and read again: events could not be
+// read, because the log does not say which columns they have.
+func (r *Reader) heal(t *table, why error) {
+	if !t.healing {
+		r.log.Warn("rows of the log cannot be read under the columns of now: the table is read again", "table", t.id(), "reason", why)
+	}
+	t.healing = true
+}
+
+// healed carries out what heal asked for, at the end of a transaction.
+func (r *Reader) healed(ctx context.Context) error {
+	var list []carried
+	for _, t := range r.tables {
+		if t.healing {
+			list = append(list, carried{t, renamed})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return r.startCut(ctx, func(ctx context.Context) error {
+		for _, c := range list {
+			c.table.healing = false
+		}
+		return r.carry(ctx, list, "")
+	})
+}
+
+// describedAfter reports whether the event lies before the place at which the columns of
+// t were looked up: they may be newer than the event.
+func (t *table) describedAfter(e *event, uuid string) bool {
+	return t.described.uuid == uuid && t.described.file != "" && t.described.compare(e.file, e.offset) < 0
+}
+
+// namesPartitions reports a change of partitions, which takes rows without events.
+func namesPartitions(statement string) bool {
+	w := words(statement)
+	for i := range w {
+		if i > 0 && w[i].is("PARTITION") && (w[i-1].is("DROP") || w[i-1].is("TRUNCATE") || w[i-1].is("EXCHANGE")) {
+			return true
+		}
+	}
+	return false
+}
+
+// follows reports the tables that a statement names and that follow it.
+func (r *Reader) follows(kind effect, names []name) []carried {
+	var list []carried
+	for _, t := range r.tables {
+		if !t.def.Follow {
+			continue
+		}
+		for _, n := range names {
+			if n.covers(t.def.Database, t.def.Name) {
+				list = append(list, carried{t, kind})
+				break
+			}
+		}
+	}
+	return list
+}

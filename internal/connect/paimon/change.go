@@ -1,0 +1,101 @@
+package paimon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"leat/catalog"
+	"leat/internal/columnar"
+	"leat/internal/dataflow"
+	"leat/lakehouse"
+	"leat/lakehouse/commit"
+)
+
+var _ dataflow.Changer = (*writer)(nil)
+
+// Change brings the table to the columns of c, and empties it where c says so,
+// with the commit of the next rows. Everything written before is committed: files
+// of the old form and of the new one do not meet in a commit.
+func (w *writer) Change(ctx context.Context, c *dataflow.Change) (*dataflow.Change, error) {
+	if err := w.sink.alter(ctx, c); err != nil {
+		return nil, fmt.Errorf("following %q: %w", c.Reason, err)
+	}
+	if err := w.w.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return nil, fmt.Errorf("closing the writer before %q: %w", c.Reason, err)
+	}
+	return c, w.sink.reopen(ctx, w, c.Truncate)
+}
+
+// alter changes the definition of the table, as far as it is not as c wants it:
+// after a crash the change may have been made.
+func (s *sink) alter(ctx context.Context, c *dataflow.Change) error {
+	fields := s.table.Schema.Fields
+	var changes []catalog.SchemaChange
+	renamed := map[string]bool{}
+	for from, to := range c.Renamed {
+		if field(fields, to) == nil && field(fields, from) != nil {
+			changes = append(changes, catalog.RenameColumn{Path: []string{from}, To: to})
+			renamed[from] = true
+		}
+	}
+	for _, f := range c.Schema.Fields {
+		have := field(fields, f.Name)
+		for from, to := range c.Renamed {
+			if to == f.Name && renamed[from] {
+				have = field(fields, from)
+			}
+		}
+		switch {
+		case have == nil || renamed[f.Name]:
+			changes = append(changes, catalog.AddColumn{Path: []string{f.Name}, Type: f.Type, Comment: f.Comment})
+		case !have.Type.EqualIgnoreNull(f.Type) || f.Type.Nullable && !have.Type.Nullable:
+			changes = append(changes, catalog.ModifyType{Path: []string{f.Name}, Type: f.Type})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	db := path.Dir(s.path)
+	lake := catalog.New(s.fs, path.Dir(db))
+	id := catalog.Identifier{Database: strings.TrimSuffix(path.Base(db), ".db"), Table: path.Base(s.path)}
+	_, err := lake.AlterTable(ctx, id, changes, catalog.AlterOptions{})
+	return err
+}
+
+func field(fields []columnar.Field, name string) *columnar.Field {
+	for i := range fields {
+		if fields[i].Name == name {
+			return &fields[i]
+		}
+	}
+	return nil
+}
+
+// reopen goes on with the latest definition of the table.
+func (s *sink) reopen(ctx context.Context, w *writer, truncate bool) error {
+	t, err := lakehouse.Open(ctx, s.fs, s.path)
+	if err != nil {
+		return err
+	}
+	if err := s.committer.Settle(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.table, s.replace = t, s.replace || truncate
+	s.committer = commit.New(s.fs, s.path, t.Schema, s.commitOptions(s.spec.Table.Options), s.log)
+	next, err := t.NewWriter(ctx, s.writeConfig())
+	if err != nil {
+		return err
+	}
+	for i, old := range s.writers {
+		if old == w.w {
+			s.writers[i] = next
+		}
+	}
+	w.w = next
+	return nil
+}

@@ -1,0 +1,29 @@
+package dataflow
+
+import (
+	"context"
+
+	"leat/internal/columnar"
+)
+
+// Change is what happens to the table behind a port between two transactions of
+// its source, besides changes of rows. It travels in the stream: batches before
+// it are of the old form, batches after it of the new one. Before a source emits
+// one it makes sure, by Collector.Cut, that everything before is committed, so
+// that a target changes its form or its rows at exactly that place.
+type Change struct {
+	// Schema is that of later batches.
+	Schema *columnar.Schema
+	// Renamed gives columns another name, from the old one to the new; Schema has the new ones.
+	Renamed map[string]string
+	// Truncate says that all rows from before are gone.
+	Truncate bool
+	// Reason is the statement that asked for it, for messages.
+	Reason string
+}
+
+// Changer is an Operator or SinkWriter that follows changes of a table. An
+// operator gives the change as it is behind it.
+type Changer interface {
+	Change(ctx context.Context, c *Change) (*Change, error)
+}
