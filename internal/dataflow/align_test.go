@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -95,6 +96,8 @@ func consume(ctx context.Context, in *inbox, producers int) ([][]int, error) {
 		switch m.kind {
 		case messageEnd:
 			return got, nil
+		case messageChange:
+			return nil, errors.New("a change that nobody sent")
 		case messageBarrier:
 			if m.barrier != epoch {
 				return nil, fmt.Errorf("barrier %d after %d", m.barrier, epoch-1)
