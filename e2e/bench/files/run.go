@@ -139,8 +139,11 @@ func (s *sitting) compare(what, f string, engines []*engine, task func(*engine) 
 		}
 		maps.Copy(out, s.Facts)
 		path := s.written(e.name, f)
-		if what == "read" {
+		switch what {
+		case "read":
 			path = filepath.Join(s.WorkDir, s.table.name+"."+f)
+		case "read-java":
+			path = s.written("java", f)
 		}
 		if info, err := os.Stat(path); err == nil {
 			out["file_mb"] = math.Round(float64(info.Size())/1e4) / 100
@@ -206,6 +209,8 @@ func (s *sitting) start(ctx context.Context) error {
 		{"pyarrow", []string{python, "-c", pythonPeer}},
 	} {
 		p := &engine{name: e.name, cmd: exec.CommandContext(ctx, e.args[0], e.args[1:]...)}
+		// What Java has: a heap of which three gigabytes may fill before it is collected.
+		p.cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=3GiB")
 		p.cmd.Stderr = os.Stderr
 		out, err := p.cmd.StdoutPipe()
 		if err == nil {
