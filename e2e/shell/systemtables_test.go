@@ -18,7 +18,7 @@ func TestSystemTablesEqualJavas(t *testing.T) {
 	t.Parallel()
 	java := judge.Java(t)
 	for _, dir := range goldenDirs(t, "tags_branch", "overwrite_partition", "partition_types", "stats_and_thin", "pk_partitioned_odd", "compaction_snapshots", "changelog_input",
-		"append_unaware", "schema_evolution", "pk_parquet_all_types", "deletion_vectors_pk", "dynamic_bucket", "postpone_bucket", "aggregation", "first_row") {
+		"append_unaware", "schema_evolution", "pk_parquet_all_types", "pk_avro_all_types", "deletion_vectors_pk", "dynamic_bucket", "postpone_bucket", "aggregation", "first_row") {
 		warehouse := absolute(t, filepath.Join(dir, "wh"))
 		for _, table := range tablesOf(t, dir) {
 			t.Run(filepath.Base(dir)+"/"+table, func(t *testing.T) {
@@ -54,7 +54,7 @@ func normal(rows []judge.Row) []judge.Row {
 
 func TestCatalogTables(t *testing.T) {
 	t.Parallel()
-	warehouse := absolute(t, "../../internal/job/testdata/golden/tags_branch/wh")
+	warehouse := absolute(t, "../../lakehouse/testdata/golden/tags_branch/wh")
 	want := normal(judge.Java(t).Rows(t, warehouse, "sys.all_table_options"))
 	if d := judge.Diff("java", want, "leat", normal(run(t, warehouse, "SELECT * FROM sys.all_table_options"))); d != "" {
 		t.Error(d)

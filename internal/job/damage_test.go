@@ -14,7 +14,7 @@ import (
 func TestDamagedFilesAreNamed(t *testing.T) {
 	t.Parallel()
 	for dir, reads := range map[string][]string{
-		"testdata/golden/tags_branch": {
+		"../../lakehouse/testdata/golden/tags_branch": {
 			"SELECT * FROM db.t", "SELECT * FROM db.t$files", "SELECT * FROM db.t$snapshots", "SELECT * FROM db.t$schemas", "SELECT * FROM db.t$tags",
 			"SELECT * FROM db.t$consumers", "SELECT * FROM db.t$branches", "SELECT * FROM db.`t$branch_b1`", "SELECT * FROM db.t /*+ OPTIONS('scan.tag-name' = 't1') */",
 			"SELECT * FROM db.t /*+ OPTIONS('scan.tag-name' = 't2') */",

@@ -19,7 +19,7 @@ func TestShownTablesCanBeMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := map[string]string{"odd name": odd}
-	for table, dir := range map[string]string{"legacy_true": "testdata/golden/partition_types", "t": "../../lakehouse/testdata/golden/partial_update_seqgroup", "k_dec38": "../../lakehouse/testdata/golden/bucket_keys", "t0": "testdata/golden/stats_and_thin", "k": "../../lakehouse/testdata/golden/sequence_field"} {
+	for table, dir := range map[string]string{"legacy_true": "../../lakehouse/testdata/golden/partition_types", "t": "../../lakehouse/testdata/golden/partial_update_seqgroup", "k_dec38": "../../lakehouse/testdata/golden/bucket_keys", "t0": "../../lakehouse/testdata/golden/stats_and_thin", "k": "../../lakehouse/testdata/golden/sequence_field"} {
 		if tables[table], err = filepath.Abs(filepath.Join(dir, "wh")); err != nil {
 			t.Fatal(err)
 		}

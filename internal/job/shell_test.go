@@ -25,7 +25,7 @@ func TestShell(t *testing.T) {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			t.Parallel()
 			warehouse := t.TempDir()
-			if err := os.CopyFS(filepath.Join(warehouse, "golden.db"), os.DirFS("testdata/golden/tags_branch/wh/db.db")); err != nil {
+			if err := os.CopyFS(filepath.Join(warehouse, "golden.db"), os.DirFS("../../lakehouse/testdata/golden/tags_branch/wh/db.db")); err != nil {
 				t.Fatal(err)
 			}
 			datadriven.RunTest(t, f, func(t *testing.T, d *datadriven.TestData) string {
