@@ -98,8 +98,9 @@ func (o openBuckets) freed(no int) {
 	o[c] = min(o[c], no)
 }
 
-// hashBytes is about what a hash takes in memory: its slots in the table and its place in the list.
-const hashBytes = 24
+// hashBytes is about what a hash takes in memory: its slots in the table, 8 to 16
+// bytes, and its place in the list, 4 to 8.
+const hashBytes = 20
 
 func (p *partitionIndex) bytes() int64 { return hashBytes * int64(p.table.n) }
 
@@ -276,22 +277,21 @@ func (w *Writer) writeIndexes(ctx context.Context, changes []indexChange) error 
 	return g.Wait()
 }
 
-// hashTable maps hashes to bucket numbers: open addressing, 8 bytes a slot.
+// hashTable maps hashes to bucket numbers: open addressing, 6 bytes a slot.
 type hashTable struct {
-	slots []hashSlot
-	n     int
+	hashes []int32
+	// buckets are the buckets' numbers plus one; 0 is an empty slot.
+	buckets []uint16
+	n       int
 }
-
-// hashSlot holds the bucket's number plus one; 0 is an empty slot.
-type hashSlot struct{ hash, bucket int32 }
 
 // find gives the slot of hash, or the empty one where it belongs. The hashes
 // are spread well: their low bits say where to begin.
-func (h *hashTable) find(hash int32) *hashSlot {
-	mask := uint32(len(h.slots) - 1)
-	for i := uint32(hash) & mask; ; i = (i + 1) & mask {
-		if s := &h.slots[i]; s.bucket == 0 || s.hash == hash {
-			return s
+func (h *hashTable) find(hash int32) int {
+	mask := len(h.hashes) - 1
+	for i := int(uint32(hash)) & mask; ; i = (i + 1) & mask {
+		if h.buckets[i] == 0 || h.hashes[i] == hash {
+			return i
 		}
 	}
 }
@@ -300,23 +300,25 @@ func (h *hashTable) get(hash int32) (int32, bool) {
 	if h.n == 0 {
 		return 0, false
 	}
-	s := h.find(hash)
-	return s.bucket - 1, s.bucket != 0
+	no := h.buckets[h.find(hash)]
+	return int32(no) - 1, no != 0
 }
 
 func (h *hashTable) put(hash, bucket int32) {
-	if 4*(h.n+1) > 3*len(h.slots) {
-		old := h.slots
-		h.slots = make([]hashSlot, max(16, 2*len(old)))
-		for _, s := range old {
-			if s.bucket != 0 {
-				*h.find(s.hash) = s
+	if 4*(h.n+1) > 3*len(h.hashes) {
+		hashes, buckets := h.hashes, h.buckets
+		size := max(16, 2*len(hashes))
+		h.hashes, h.buckets = make([]int32, size), make([]uint16, size)
+		for i, no := range buckets {
+			if no != 0 {
+				at := h.find(hashes[i])
+				h.hashes[at], h.buckets[at] = hashes[i], no
 			}
 		}
 	}
-	s := h.find(hash)
-	if s.bucket == 0 {
+	i := h.find(hash)
+	if h.buckets[i] == 0 {
 		h.n++
 	}
-	*s = hashSlot{hash: hash, bucket: bucket + 1}
+	h.hashes[i], h.buckets[i] = hash, uint16(bucket+1)
 }
