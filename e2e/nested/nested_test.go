@@ -205,6 +205,7 @@ func TestNestedColumnsOfJavaWrittenAnew(t *testing.T) {
 		bags               bool
 	}{
 		{"avro", `"id"`, `"bucket":"1","file.format":"avro","num-sorted-run.compaction-trigger":"2"`, true},
+		{"avro_python", `"id"`, `"bucket":"1","file.format":"avro"`, false},
 		{"avro_events", "", `"bucket":"-1","file.format":"avro"`, true},
 		{"avro_levels", `"id"`, `"bucket":"1","file.format":"orc","file.format.per.level":"0:avro,5:parquet","changelog-producer":"lookup","changelog-file.format":"avro"`, true},
 		{"keyed", `"id"`, `"bucket":"1","num-sorted-run.compaction-trigger":"2"`, false},

@@ -195,6 +195,18 @@ func TestUnsupportedTypes(t *testing.T) {
 	}
 }
 
+// Java's library opens no table with other names.
+func TestNamesThatAvroHas(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"größe": true, "_KEY_id": true, "x1": true, "1x": false, "a-b": false, "a b": false, "": false} {
+		for _, f := range []columnar.Field{{Name: name, Type: columnar.Of(columnar.Int)}, {Name: "r", Type: row(columnar.Field{Name: name, Type: columnar.Of(columnar.Int)})}} {
+			if _, err := NewWriter(io.Discard, []columnar.Field{f}, format.Options{}); (err == nil) != want {
+				t.Errorf("%q in %s: error %v", name, f.Type, err)
+			}
+		}
+	}
+}
+
 // Damage gives errors of domain Corrupt or other values, never a panic.
 func TestDamagedFiles(t *testing.T) {
 	t.Parallel()

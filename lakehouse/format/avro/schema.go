@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"leat/internal/columnar"
 	"leat/lakehouse/format"
@@ -46,6 +47,16 @@ func (n namer) name(path string) string {
 	return name
 }
 
+// isName reports whether Java's Avro library takes a name.
+func isName(name string) bool {
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return false
+		}
+	}
+	return name != ""
+}
+
 type record struct {
 	Type      string  `json:"type"`
 	Name      string  `json:"name"`
@@ -56,6 +67,9 @@ type record struct {
 func (n namer) record(fields []columnar.Field, path string) (*record, error) {
 	r := &record{Type: kindRecord, Name: path, Fields: make([]field, len(fields))}
 	for i, f := range fields {
+		if !isName(f.Name) {
+			return nil, fmt.Errorf("column %s: Avro has names of letters, digits and _ alone", f.Name)
+		}
 		t, err := n.typeOf(f, path+"_"+f.Name)
 		if err != nil {
 			return nil, err
