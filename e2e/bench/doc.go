@@ -9,7 +9,7 @@
 // start to the first visible row. FLUSH, READ and COMPACT are the merge tree
 // alone: writing beside the bare encode of the same rows, reading and compacting
 // five overlapping runs beside Paimon's Java library, warm, on the same table.
-// Every run is one JSON line. CPU seconds and peak memory are the kernel's
+// FILES is data files alone, see package files. Every run is one JSON line. CPU seconds and peak memory are the kernel's
 // figures for the child alone.
 //
 // Start with cmd/main.go, then run.go, and lakerun.go for the merge tree.
