@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +26,15 @@ func (d timings) report(b *testing.B, name string) {
 	b.ReportMetric(at(0.99), name+"p99-ms")
 }
 
+// cpu is the processor time the process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // liveHeap is what the heap holds after a collection, in MB.
 func liveHeap() float64 {
 	runtime.GC()
@@ -41,8 +51,7 @@ func fill(b *testing.B, c *Committer, n int64) {
 	}
 }
 
-// small is the commit of an epoch with one new file and the compaction of the
-// four before it, as a small job makes it.
+// small is the commit of an epoch with one new file, as a small job makes it.
 func small(ctx context.Context, b *testing.B, c *Committer, id int64) {
 	b.Helper()
 	m := message(fmt.Sprint("d", id/500), int32(id%2))
@@ -67,10 +76,11 @@ func BenchmarkCommitHistory(b *testing.B) {
 			fill(b, c, n)
 			heap := liveHeap() - before
 			var running, first timings
+			var used time.Duration
 			for b.Loop() {
-				start := time.Now()
+				start, before := time.Now(), cpu()
 				small(b.Context(), b, c, c.view.id()+1)
-				running = append(running, time.Since(start))
+				running, used = append(running, time.Since(start)), used+cpu()-before
 			}
 			for range 20 {
 				start := time.Now()
@@ -83,6 +93,7 @@ func BenchmarkCommitHistory(b *testing.B) {
 			}
 			running.report(b, "")
 			first.report(b, "first-")
+			b.ReportMetric(float64(used)/float64(b.N)/1e6, "CPU-ms/op")
 			b.ReportMetric(heap, "heap-MB")
 			b.ReportMetric(float64(len(c.view.metas)), "manifests")
 		})
@@ -125,10 +136,14 @@ func BenchmarkCommitManyFiles(b *testing.B) {
 			one()
 			first := time.Since(start)
 			var running timings
+			var used time.Duration
 			for b.Loop() {
+				before := cpu()
 				running = append(running, one())
+				used += cpu() - before
 			}
 			running.report(b, "")
+			b.ReportMetric(float64(used)/float64(b.N)/1e6, "CPU-ms/op")
 			b.ReportMetric(float64(first)/float64(time.Millisecond), "first-ms")
 			b.ReportMetric(liveHeap()-before, "heap-MB")
 			runtime.KeepAlive(c)
