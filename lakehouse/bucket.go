@@ -110,7 +110,7 @@ func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bu
 	if err != nil || s == nil {
 		return nil, 0, err
 	}
-	live, err := w.live.at(ctx, w.t, s, of)
+	live, at, err := w.t.live.at(ctx, w.t, s, of)
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading table %s: %w", w.t.Path, err)
 	}
@@ -125,7 +125,7 @@ func (w *Writer) liveFiles(ctx context.Context, of map[bucketID]*bucket) (map[bu
 		}
 		out[id] = b.files
 	}
-	return out, s.ID, nil
+	return out, at, nil
 }
 
 // compact does unit on bucket b in the background.

@@ -131,7 +131,7 @@ func (w *Writer) openShallow(ctx context.Context) error {
 	if err != nil || s == nil {
 		return err
 	}
-	ids, err := w.live.shallow(ctx, w.t, s)
+	ids, err := w.t.live.shallow(ctx, w.t, s)
 	if err != nil {
 		return fmt.Errorf("reading table %s: %w", w.t.Path, err)
 	}

@@ -27,6 +27,7 @@ type Table struct {
 	snapshots *commit.Snapshots
 	manifests *commit.Manifests
 	schemas   schemaCache
+	live      liveCache
 }
 
 // Open reads the latest schema of the table in directory path.

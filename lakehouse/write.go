@@ -63,7 +63,6 @@ type Writer struct {
 	layout *mergetree.Layout
 	order  *mergetree.KeyOrder
 	router *router
-	live   liveCache
 	// lastFull is when everything was compacted, or the writer opened; only lift uses it.
 	lastFull time.Time
 	// lookups is nil where compactions read files whole.

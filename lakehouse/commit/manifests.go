@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"leat/internal/fileio"
 	"leat/lakehouse/spec"
@@ -115,13 +116,29 @@ func (m *Manifests) Delta(ctx context.Context, s *spec.Snapshot) ([]spec.Manifes
 
 // Live gives the entries of the files that are live at a snapshot, in the order they were added.
 func (m *Manifests) Live(ctx context.Context, s *spec.Snapshot) ([]spec.ManifestEntry, error) {
+	return m.LiveIn(ctx, s, nil, nil)
+}
+
+// LiveIn is Live of the partitions for which in holds; a manifest for which may
+// is false is not read, as it holds none of them. nil takes all.
+func (m *Manifests) LiveIn(ctx context.Context, s *spec.Snapshot, may func(*spec.ManifestFileMeta) bool, in func(partition spec.BinaryRow) bool) ([]spec.ManifestEntry, error) {
 	metas, err := m.All(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := m.Read(ctx, metas)
-	if err != nil {
-		return nil, err
+	var entries []spec.ManifestEntry
+	for i := range metas {
+		if may != nil && !may(&metas[i]) {
+			continue
+		}
+		more, err := m.Entries(ctx, metas[i].FileName)
+		if err != nil {
+			return nil, err
+		}
+		if in != nil {
+			more = slices.DeleteFunc(more, func(e spec.ManifestEntry) bool { return !in(e.Partition) })
+		}
+		entries = append(entries, more...)
 	}
 	out := cancel(entries)
 	for i := range out {
