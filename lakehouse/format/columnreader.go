@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -241,8 +242,8 @@ func readSame[T any](width int, cast func([]byte) []T) func(*columnReader, int) 
 			v.mark(c, n, at, def)
 			k := len(dense)
 			var zero T
-			for i := len(def) - 1; i >= 0; i-- { // from the end, so that no value is overwritten before it moved
-				if def[i] == 0 {
+			for i, d := range slices.Backward(def) { // so that no value is overwritten before it moved
+				if d == 0 {
 					out[at+i] = zero
 					continue
 				}
