@@ -96,7 +96,7 @@ type roaringReader struct {
 
 // add adds a position to s.
 func (r *roaringReader) add(s *rowSet, position int64) {
-	if position >= r.rows {
+	if position < 0 || position >= r.rows {
 		r.err = errRoaring
 		return
 	}

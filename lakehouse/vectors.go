@@ -92,7 +92,7 @@ func readRoaring64(b []byte, rows int64, set *rowSet) error {
 	n := binary.LittleEndian.Uint64(r.take(8))
 	for range n {
 		key := int64(r.u32())
-		if r.err != nil || key<<32 >= rows {
+		if r.err != nil || key > rows>>32 { // before it is shifted: a large key would turn negative
 			return errRoaring
 		}
 		var err error
