@@ -36,22 +36,34 @@ func TestGoBackUnderKills(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(61, seed))
-	midway := 0
-	for i := range 14 {
+	begun, ended := 0, 0
+	for i := range 16 {
 		run := j.Start("--from", place, "--rollback-tables")
-		time.Sleep(time.Duration(40+rnd.IntN(60+60*i)) * time.Millisecond)
+		says := func(words string) bool { return strings.Contains(run.Stderr(), words) }
+		if i > 2 {
+			harness.Eventually(t, "the job starts", func() bool { return says("starts from savepoint-") || says("goes on with its start from") })
+		}
+		// Every other run lives on to commit more, so that the next has something to take back.
+		longest := 150
+		if i%2 == 1 {
+			longest = 2000
+		}
+		time.Sleep(time.Duration(rnd.IntN(longest)) * time.Millisecond)
 		run.Kill()
 		for _, table := range []string{"cash", "stock"} {
 			if n := latest(t, j, table); n < held[table] {
 				t.Fatalf("kill %d: %s is at snapshot %d, before the savepoint's %d", i, table, n, held[table])
 			}
 		}
-		if strings.Contains(run.Stderr(), "is rolled back from") {
-			midway++
+		if says("is rolled back from") {
+			begun++
+		}
+		if says("goes on with its start from") {
+			ended++
 		}
 	}
-	t.Logf("%d of 14 kills after the way back had begun", midway)
-	if midway == 0 {
+	t.Logf("of 16 runs that were killed %d began a way back, %d were to end that of one before", begun, ended)
+	if begun == 0 {
 		t.Error("no kill came after the way back had begun")
 	}
 	load.MustStop(t)
