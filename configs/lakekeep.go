@@ -14,6 +14,9 @@ var (
 	TagMax      = Int(LakeTable, "tag.num-retained-max", 0, "Most tags kept of those made by themselves.", Optional())
 	TagRetained = Duration(LakeTable, "tag.default-time-retained", 0, "Time that tags are kept.", Optional())
 
+	// SavepointTag is what leat does anyway.
+	SavepointTag = Bool(LakeTable, "sink.savepoint.auto-tag", false, "Savepoints tag the table.", NoMeaningHere("every savepoint of leat tags its tables"))
+
 	ConsumerExpiry     = Duration(LakeTable, "consumer.expiration-time", 0, "Age from which on a consumer that reads nothing is removed.", Optional())
 	PartitionExpiry    = Duration(LakeTable, "partition.expiration-time", 0, "Age from which on partitions are dropped.", Optional())
 	PartitionCheck     = Duration(LakeTable, "partition.expiration-check-interval", time.Hour, "Time between two looks for old partitions.")

@@ -64,3 +64,10 @@ type Consumer struct {
 	ID   string
 	Next int64
 }
+
+// Author is a SinkConnector whose tables tell which jobs wrote them.
+type Author interface {
+	// LastJob gives the name of the job that made the newest commit of any leat job
+	// in t, and its checkpoint; empty if there is none.
+	LastJob(ctx context.Context, t *Table) (job, checkpoint string, err error)
+}

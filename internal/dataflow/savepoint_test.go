@@ -160,9 +160,9 @@ func TestFailedSavepointLetsGo(t *testing.T) {
 					}
 					return
 				}
-				before := len(k.target.snapshots)
+				before := k.LastSnapshot()
 				time.Sleep(10 * time.Second)
-				if len(k.target.snapshots) <= before {
+				if k.LastSnapshot() <= before {
 					t.Error("no commit after the failed savepoint")
 				}
 				e.Stop()

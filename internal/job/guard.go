@@ -81,6 +81,32 @@ func guardTables(r *planner.Result, last *dataflow.Checkpoint) error {
 	return errs.Err()
 }
 
+// guardLostState refuses a job that is new to the state directory and whose tables
+// it has written before: rows that the source has deleted since would stay, and
+// tables without a key would get all rows a second time.
+func guardLostState(ctx context.Context, j *Job) error {
+	var errs diag.List
+	for i := range j.spec.Result.Plan.Sinks {
+		sink := &j.spec.Result.Plan.Sinks[i]
+		lake, ok := sink.Connector.(connect.Author)
+		if !ok {
+			continue
+		}
+		name, id, err := lake.LastJob(ctx, sink.Table)
+		switch {
+		case err != nil:
+			return err
+		case name == j.id.Name:
+			errs = append(errs, &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeJobState, Table: sink.Table.Name,
+				Msg:  fmt.Sprintf("job %s has written it up to its checkpoint %s, of which %s knows nothing", name, id, j.dir),
+				Hint: "give the state directory of its runs with --state-dir, start from a savepoint with --from, overwrite the tables with --fresh --replace, or give the job another pipeline.name to add to them",
+			})
+		}
+	}
+	return errs.Err()
+}
+
 func lakeError(err error, doing string) error {
 	var l diag.List
 	l.Add(err)

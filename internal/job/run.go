@@ -291,6 +291,11 @@ func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, *h
 	if d.Action == checkpoint.Refuse {
 		return none, d, nil, d.Reason
 	}
+	if d.Action == checkpoint.Fresh && !facts.Fresh && !facts.Known && st.first {
+		if err := guardLostState(ctx, j); err != nil {
+			return none, d, nil, err
+		}
+	}
 	if home != nil {
 		if home, err = st.welcome(ctx, home); err != nil {
 			return none, d, nil, err

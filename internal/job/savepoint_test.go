@@ -135,3 +135,24 @@ func TestFailedSavepointLeavesNothing(t *testing.T) {
 		t.Errorf("a savepoint of an ended job: %v", err)
 	}
 }
+
+func TestLostStateIsNoFreshStart(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if err := p.job("1000", nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(p.stateDir, "jobs")); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, p.job("1000", nil).Run(t.Context()), diag.CodeJobState, diag.Guard)
+	if n, at := p.rows(); n != 1000 || at == 0 {
+		t.Errorf("a refused start changed the table: %d rows at %d", n, at)
+	}
+	if err := p.job("500", func(s *job.Spec) { s.Fresh, s.Replace = true, true }).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := p.rows(); n != 500 {
+		t.Errorf("after --fresh --replace the table has %d rows, want 500", n)
+	}
+}
