@@ -373,12 +373,16 @@ func (a *alteration) newType(name string, from, to columnar.DataType) (columnar.
 		out.Elem, out.Key = &e, from.Key
 		return out, err
 	}
+	if strings.EqualFold(a.s.Options["disable-explicit-type-casting"], "true") && !lakehouse.ImplicitCast(from, to) {
+		return to, wrong(diag.CodeType, "SET 'disable-explicit-type-casting' = 'false' on the table first, or add a column of the new type",
+			"column %s: the table's option 'disable-explicit-type-casting' forbids to make %s of %s", name, to.AsNullable(), from.AsNullable())
+	}
 	switch lakehouse.CastOf(from, to) {
 	case lakehouse.CastLossless:
 	case lakehouse.CastLossy:
 		if !a.o.AllowLossy {
 			return to, wrong(diag.CodeType, "keep "+from.AsNullable().String()+" or widen it; SET 'leat.alter.allow-lossy' = 'true' if losing values is meant",
-				"column %s: %s cannot hold every value of %s; values in files that are stored would be cut, NULL, or an error for readers", name, to.AsNullable(), from.AsNullable())
+				"column %s: %s cannot hold every value of %s; values in files that are stored would be cut, changed, NULL, or an error for readers", name, to.AsNullable(), from.AsNullable())
 		}
 	case lakehouse.CastNone:
 		return to, wrong(diag.CodeType, "add a column of the new type instead", "column %s: values of %s cannot be read as %s", name, from.AsNullable(), to.AsNullable())

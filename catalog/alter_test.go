@@ -135,6 +135,19 @@ func TestAlterRefuses(t *testing.T) {
 	}
 }
 
+// TestExplicitCastsCanBeOff leaves the casts that Paimon makes by itself.
+func TestExplicitCastsCanBeOff(t *testing.T) {
+	t.Parallel()
+	for to, ok := range map[columnar.Kind]bool{columnar.BigInt: true, columnar.Double: true, columnar.SmallInt: false, columnar.Boolean: false} {
+		s := alterable()
+		s.Options["disable-explicit-type-casting"] = "true"
+		_, err := catalog.Alter(s, []catalog.SchemaChange{catalog.ModifyType{Path: col("v"), Type: columnar.Of(to)}}, catalog.AlterOptions{AllowLossy: true})
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "disable-explicit-type-casting") {
+			t.Errorf("INT to %s: error %v", columnar.Of(to), err)
+		}
+	}
+}
+
 // TestConcurrentAlter lets writers race for the next schema: each change is in.
 func TestConcurrentAlter(t *testing.T) {
 	t.Parallel()

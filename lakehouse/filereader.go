@@ -121,7 +121,7 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 				break
 			}
 			old.Type = part
-			casts[i] = &columnCast{from: part, to: c.Type}
+			casts[i] = &columnCast{name: c.Name, from: part, to: c.Type}
 		}
 		ask = append(ask, old)
 	}
@@ -153,7 +153,10 @@ type fileReader struct {
 }
 
 // columnCast is what reading an older column takes.
-type columnCast struct{ from, to columnar.DataType }
+type columnCast struct {
+	name     string
+	from, to columnar.DataType
+}
 
 func (r *fileReader) Close() error { return r.r.Close() }
 
@@ -191,7 +194,10 @@ func (r *fileReader) Next() (*mergetree.Rows, error) {
 		var cast arrow.Array
 		if cast, err = castArray(rows.Values[i], c.from, c.to); err != nil {
 			rows.Release()
-			return nil, fmt.Errorf("reading data file %s: %w", r.path, err)
+			return nil, &diag.Error{
+				Domain: diag.User, Code: diag.CodeType, Msg: fmt.Sprintf("reading data file %s: column %s", r.path, c.name), Cause: err,
+				Hint: "change the column back to a type that holds every stored value, or leave it out",
+			}
 		}
 		rows.Values[i].Release()
 		rows.Values[i] = cast

@@ -81,7 +81,7 @@ func sameNested(from, to columnar.DataType) bool {
 func checkCast(from, to columnar.DataType) error {
 	nested := from.IsNested() || to.IsNested()
 	switch {
-	case !nested && CastOf(from, to) != CastNone, nested && from.EqualIgnoreNull(to):
+	case (!nested || to.IsText()) && CastOf(from, to.AsNullable()) != CastNone, nested && from.EqualIgnoreNull(to):
 		return nil
 	case from.Kind == to.Kind && to.Kind == columnar.Array:
 		return checkCast(*from.Elem, *to.Elem)
@@ -97,7 +97,7 @@ func checkCast(from, to columnar.DataType) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("it was %s and is %s now, which cannot be read yet", from, to)
+		return fmt.Errorf("it was %s and is %s now, which Paimon has no cast for", from, to)
 	}
 }
 

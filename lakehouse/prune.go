@@ -77,7 +77,8 @@ func (c *condition) mayMatch(s *spec.SimpleStats, i int, t columnar.DataType, ro
 	}
 	switch {
 	case c.op == IsNull:
-		return nulls != 0
+		// A cast may make NULL of other values.
+		return nulls != 0 || !t.EqualIgnoreNull(c.field.Type)
 	case nulls >= 0 && nulls == rows:
 		return false
 	case c.op == IsNotNull, !t.EqualIgnoreNull(c.field.Type):
