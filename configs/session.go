@@ -81,7 +81,7 @@ var (
 	PipelineName = String(Session, "pipeline.name", "", "Name of the job; part of its identity.", Optional())
 	Parallelism  = Int(Session, "parallelism.default", 1, "Subtasks of the sinks.",
 		WithAliases("table.exec.resource.default-parallelism"), AtLeast(1))
-	AllowLossy    = Bool(Session, "leat.alter.allow-lossy", false, "ALTER TABLE … MODIFY may narrow a type: stored values that do not fit are cut or NULL.")
+	AllowLossy    = Bool(Session, "leat.alter.allow-lossy", false, "ALTER TABLE … MODIFY may give a type that does not hold every value: those stored are cut, changed, NULL, or an error for readers.")
 	ForceDrop     = Bool(Session, "leat.drop.force", false, "DROP TABLE, DROP DATABASE and sys.rollback_to… work under a running job too.")
 	LocalTimeZone = String(Session, "table.local-time-zone", "default", "Zone of TIMESTAMP_LTZ in text and of the current time.",
 		Check(func(s string) (string, error) { return s, nil }, func(s string) error {

@@ -1,8 +1,13 @@
 package lakehouse
 
 import (
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/internal/columnar"
 	"leat/lakehouse/spec"
@@ -57,5 +62,39 @@ func TestConditionsOnColumnsThatWereCast(t *testing.T) {
 	}
 	if c := (condition{field: columnar.Field{Type: wide}, op: IsNull}); c.mayMatch(stats, 0, wide, 5) {
 		t.Error("a file without NULL is read for IS NULL")
+	}
+}
+
+// BenchmarkCast casts a batch of 4096 values; none of these casts allocates by the value.
+func BenchmarkCast(b *testing.B) {
+	const n = 4096
+	ints := array.NewInt32Builder(memory.DefaultAllocator)
+	words := array.NewStringBuilder(memory.DefaultAllocator)
+	times := array.NewTimestampBuilder(memory.DefaultAllocator, &arrow.TimestampType{Unit: arrow.Microsecond})
+	for i := range n {
+		ints.Append(int32(i * 31337))
+		words.Append(strconv.Itoa(i * 31337))
+		times.Append(arrow.Timestamp(i * 1_700_000_123))
+	}
+	numbers := ints.NewArray()
+	for _, c := range []struct {
+		a        arrow.Array
+		from, to columnar.DataType
+	}{
+		{numbers, columnar.Of(columnar.Int), columnar.Of(columnar.BigInt)},
+		{numbers, columnar.Of(columnar.Int), columnar.StringType()},
+		{words.NewArray(), columnar.StringType(), columnar.Of(columnar.BigInt)},
+		{times.NewArray(), columnar.TimestampOf(6), columnar.StringType()},
+	} {
+		b.Run(c.from.String()+" to "+c.to.String(), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				out, err := castArray(c.a, c.from, c.to)
+				if err != nil {
+					b.Fatal(err)
+				}
+				out.Release()
+			}
+		})
 	}
 }
