@@ -86,15 +86,15 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 		r.log.Info("source table was truncated: its rows go in the lake", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, t.src, statement, true, false)
 	case c.kind == dropped, src == nil:
-		t.absent = true
+		t.leave()
 		r.log.Warn("source table is gone: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
 		return nil
 	case c.kind == created:
-		t.absent = false
+		t.absent.Store(false)
 		r.log.Info("source table was made anew: its former rows go in the lake", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, src, statement, true, true)
 	case c.kind == renamed || namesPartitions(statement):
-		t.absent = false
+		t.absent.Store(false)
 		r.log.Info("source table has other rows: it is read again", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, src, statement, true, true)
 	default:
@@ -143,11 +143,18 @@ func (t *table) take(next *table) {
 	}
 }
 
+// leave gives up reading a table that the source does not have any more: its
+// rows stay, nothing of it is outstanding.
+func (t *table) leave() {
+	t.absent.Store(true)
+	t.seq.done, t.seq.refresh, t.seq.reading = rangeSet{all: true}, false, nil
+}
+
 // readAnew begins to read tables again that ask for it.
 func (r *Reader) readAnew(ctx context.Context) {
 	s := r.run
 	for _, t := range r.tables {
-		if !t.reread || !t.seq.complete() || t.absent {
+		if !t.reread || !t.seq.complete() || t.absent.Load() {
 			continue
 		}
 		t.reread = false

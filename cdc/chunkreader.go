@@ -35,7 +35,7 @@ func (r *chunkReader) run(ctx context.Context) error {
 		switch {
 		case err == nil && c == nil:
 			return nil
-		case err != nil && !r.mayRetry(err):
+		case err != nil && !r.sn.outdated(err) && !r.mayRetry(err):
 			return err
 		case err != nil:
 			r.close()

@@ -87,6 +87,11 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	if c.err == nil && c.high.uuid != r.pos.ServerUUID && !s.connected {
 		return false, nil // the stream may be about to follow to that server
 	}
+	if c.table.absent.Load() {
+		s.snap.hold(-c.bytes)
+		c.rows, c.bytes = nil, 0
+		return true, nil
+	}
 	if s.cut != nil && !c.started {
 		return false, nil // it would come between the cut and the change
 	}

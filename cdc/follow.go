@@ -21,7 +21,14 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	list := r.follows(kind, names)
 	for _, c := range list {
 		c.table.statement = e.text
-		if kind == altered && c.table.describedAfter(e, r.pos.ServerUUID) && r.server.vars["binlog_row_metadata"] != "FULL" {
+		if kind != altered || !c.table.describedAfter(e, r.pos.ServerUUID) {
+			continue
+		}
+		// The columns of now hold this change, too: what it did to rows is not seen
+		// any more, nor which rows before it were read under the wrong columns.
+		if r.server.vars["binlog_row_metadata"] == "FULL" {
+			c.table.reread = true
+		} else {
 			r.heal(c.table, errors.New("several changes of its columns follow each other"))
 		}
 	}

@@ -15,7 +15,9 @@ type TableInfo struct {
 	Database, Name string
 	Comment        string
 	// View says that it is no table but a view, which the binlog knows nothing of.
-	View    bool
+	View bool
+	// Denied says that the user may not read all of it.
+	Denied  bool
 	Columns []mysqlrow.Column
 	// PrimaryKey names the columns of the primary key in their order; empty if
 	// there is none, or one over prefixes of columns.
@@ -26,6 +28,19 @@ type TableInfo struct {
 
 // ID gives database.table.
 func (t *TableInfo) ID() string { return t.Database + "." + t.Name }
+
+// Grant is the error for a table that the user may not read.
+func (t *TableInfo) Grant() error {
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceGrant, Table: t.ID(),
+		Msg:  "the user lacks the privilege SELECT on it, or on some of its columns",
+		Hint: "GRANT SELECT ON " + t.sqlName() + " TO the user",
+	}
+}
+
+func (t *TableInfo) sqlName() string {
+	return mysqlrow.QuoteName(t.Database) + "." + mysqlrow.QuoteName(t.Name)
+}
 
 // Lister looks up tables of one server. Its calls come one after the other.
 type Lister struct{ n *conn }
@@ -80,6 +95,10 @@ func (l *Lister) find(where string) ([]TableInfo, error) {
 			continue // dropped meanwhile
 		}
 		info.Columns = src.columns
+		// Without the right to a column the server does not show it.
+		if err := l.n.exec("SELECT * FROM " + info.sqlName() + " LIMIT 0"); denied(err) {
+			info.Denied = true
+		}
 		if info.PrimaryKey, err = l.primaryKey(&info); err != nil {
 			return nil, err
 		}
@@ -110,6 +129,10 @@ func (l *Lister) missing(database, name string) error {
 		Domain: diag.User, Code: diag.CodeSourceTable,
 		Msg:  fmt.Sprintf("there is no table %s.%s at MySQL %s, or the user may not see it", database, name, l.n.addr),
 		Hint: "check the name, and that the user has SELECT on the table",
+	}
+	hidden := TableInfo{Database: database, Name: name}
+	if name != "" && denied(l.n.exec("SELECT * FROM "+hidden.sqlName()+" LIMIT 0")) {
+		return hidden.Grant()
 	}
 	dbs, err := l.n.databaseNames()
 	if err != nil {

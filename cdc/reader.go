@@ -175,7 +175,8 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 		}
 		t.resetSequencer(ts.Snapshot)
 		t.seq.refresh = ts.Refresh
-		t.reread, t.healing, t.absent, t.dropped = ts.Reread, ts.Healing, ts.Absent, ts.Dropped
+		t.reread, t.healing, t.dropped = ts.Reread, ts.Healing, ts.Dropped
+		t.absent.Store(ts.Absent)
 	}
 	if err := n.resumable(ctx, r.server, r.pos); err != nil {
 		return r.concerned(err)

@@ -3,8 +3,11 @@ package cdc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
 
 	"leat/cdc/mysqlrow"
 )
@@ -164,6 +167,16 @@ func (sn *snapshot) hold(n int64) {
 	}
 }
 
+// outdated reports an error that says that a table which is followed has other
+// columns by now, or is gone: the stream will come to the statement.
+func (sn *snapshot) outdated(err error) bool {
+	switch errorCode(err) {
+	case mysql.ER_BAD_FIELD_ERROR, mysql.ER_NO_SUCH_TABLE, mysql.ER_TABLE_DEF_CHANGED, mysql.ER_UNKNOWN_TABLE:
+		return slices.ContainsFunc(sn.cfg.Tables, func(t Table) bool { return t.Follow })
+	}
+	return false
+}
+
 // room waits until waiting chunks hold less than they may.
 func (sn *snapshot) room() {
 	sn.mu.Lock()
@@ -230,6 +243,10 @@ func (sn *snapshot) cut(n *conn) (*chunk, error) {
 	sn.cutting.Lock()
 	defer sn.cutting.Unlock()
 	for len(sn.plans) > 0 {
+		if sn.plans[0].table.absent.Load() {
+			sn.plans = sn.plans[1:]
+			continue
+		}
 		c, err := sn.plans[0].cut(n)
 		if err != nil {
 			return nil, err

@@ -105,7 +105,7 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		}
 		s.Tables[r.stateKey(t)] = tableState{
 			Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut,
-			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent, Dropped: t.dropped,
+			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped,
 		}
 	}
 	var err error

@@ -282,10 +282,7 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 		r.pos.TimeMillis = e.millis
 		r.move(e.file, e.offset)
 		s.open.active = false
-		if err := r.edge(ctx); err != nil {
-			return err
-		}
-		return r.healed(ctx)
+		return r.edge(ctx)
 	case evAdvance:
 		s.failures = 0
 		r.move(e.file, e.offset)
@@ -347,7 +344,7 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 			}
 			b.layout, b.plan = l, t.plan
 		}
-		if t.absent {
+		if t.absent.Load() {
 			continue
 		}
 		t.empty = false
@@ -400,6 +397,11 @@ func (r *Reader) edge(ctx context.Context) error {
 	s := r.run
 	if s.snap != nil {
 		if err := r.chunks(ctx); err != nil {
+			return err
+		}
+	}
+	if s.cut == nil {
+		if err := r.healed(ctx); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package cdc
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -48,7 +49,7 @@ type table struct {
 	// reread asks for the table to be read again; healing for it to be emptied first.
 	reread, healing bool
 	// absent says that the source has no such table now.
-	absent bool
+	absent atomic.Bool
 	// described is the end of the log when the columns were last looked up.
 	described mark
 	// statement is the last DDL on the table, for messages.

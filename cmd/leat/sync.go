@@ -48,8 +48,10 @@ func (a *app) syncMySQLCommand() *cobra.Command {
 		Long: `Keep copies of MySQL tables in a warehouse: same database, table, columns and
 primary key, made where they are missing. All tables are one job with one binlog
 connection. It runs until stopped and resumes by itself from its last checkpoint when
-the same command is run again. Columns are those of the start: a change of them at the
-source stops the job. Tables without a primary key are refused.
+the same command is run again. The copies follow their source: new columns are added, with
+their defaults for rows that were there before, wider types widen, a dropped column stays
+with NULL from then on, TRUNCATE and swaps of tables are carried out. A primary key that
+changes stops the job. Tables without a primary key are refused.
 
 The password is that of --url, in which ${NAME} is an environment variable, or else
 LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and

@@ -2,6 +2,7 @@ package mysqlcdc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -42,7 +43,8 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 			list[0], err = lister.One(p.Database, p.Table)
 		}
 		if err != nil {
-			if diag.DomainOf(err) != diag.User {
+			var e *diag.Error
+			if diag.DomainOf(err) != diag.User && !(errors.As(err, &e) && e.Code == diag.CodeSourceGrant) {
 				return nil, err
 			}
 			d.errs.Add(err)
@@ -92,6 +94,10 @@ func (d *discovery) take(t *cdc.TableInfo) {
 			d.excluded[p] = true
 			return
 		}
+	}
+	if t.Denied {
+		d.errs.Add(t.Grant())
+		return
 	}
 	def, errs := d.define(t)
 	if len(errs) > 0 {

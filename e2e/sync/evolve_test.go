@@ -1,0 +1,135 @@
+package sync
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"leat/e2e/judge"
+)
+
+// shaper changes a table of a source at random: its columns, its rows as a whole, its name.
+type shaper struct {
+	c    *copies
+	rnd  *rand.Rand
+	next int
+	// columns are those besides id and v.
+	columns []string
+	log     []string
+}
+
+func (s *shaper) name() string {
+	s.next++
+	return fmt.Sprintf("c%d", s.next)
+}
+
+// change runs one statement, chosen at random.
+func (s *shaper) change() {
+	s.c.t.Helper()
+	pick := func() string { return s.columns[s.rnd.IntN(len(s.columns))] }
+	var sql []string
+	switch n := s.rnd.IntN(12); {
+	case n < 3 || len(s.columns) < 2:
+		name := s.name()
+		form := []string{"INT", "INT NOT NULL DEFAULT 7", "VARCHAR(10) DEFAULT 'new' FIRST", "DECIMAL(8,3) DEFAULT 1.5 AFTER id", "DATETIME(3) DEFAULT '2024-01-02 03:04:05.678'"}[s.rnd.IntN(5)]
+		s.columns = append(s.columns, name)
+		sql = []string{"ALTER TABLE DB.shape ADD COLUMN " + name + " " + form}
+	case n < 5:
+		name := pick()
+		s.columns = slices.DeleteFunc(s.columns, func(c string) bool { return c == name })
+		sql = []string{"ALTER TABLE DB.shape DROP COLUMN " + name}
+		if s.rnd.IntN(2) == 0 { // and one of its name with another type
+			s.columns = append(s.columns, name)
+			sql = append(sql, "ALTER TABLE DB.shape ADD COLUMN "+name+" VARCHAR(30) DEFAULT 'again'")
+		}
+	case n < 6:
+		name, to := pick(), s.name()
+		s.columns = append(slices.DeleteFunc(s.columns, func(c string) bool { return c == name }), to)
+		sql = []string{"ALTER TABLE DB.shape RENAME COLUMN " + name + " TO " + to}
+	case n < 7:
+		sql = []string{"ALTER TABLE DB.shape MODIFY v BIGINT", "UPDATE DB.shape SET v = v + 5000000000 WHERE id % 7 = 0 AND v < 1000000000"}
+	case n < 8:
+		sql = []string{"TRUNCATE TABLE DB.shape"}
+	case n < 10: // as online schema change tools swap tables
+		name := s.name()
+		s.columns = append(s.columns, name)
+		sql = []string{
+			"CREATE TABLE DB._shape_gho LIKE DB.shape", "ALTER TABLE DB._shape_gho ADD COLUMN " + name + " VARCHAR(12) NOT NULL DEFAULT 'open'",
+		}
+		list := strings.Join(append([]string{"id", "v"}, slices.DeleteFunc(slices.Clone(s.columns), func(c string) bool { return c == name })...), ", ")
+		sql = append(sql, "INSERT INTO DB._shape_gho ("+list+") SELECT "+list+" FROM DB.shape", "RENAME TABLE DB.shape TO DB._shape_del, DB._shape_gho TO DB.shape", "DROP TABLE DB._shape_del")
+	case n < 11:
+		sql = []string{"ALTER TABLE DB.shape MODIFY v BIGINT FIRST", "ALTER TABLE DB.shape MODIFY v BIGINT AFTER id"}
+	default:
+		sql = []string{"ALTER TABLE DB.shape CONVERT TO CHARACTER SET utf8mb4, COMMENT = 'ALTER TABLE shape DROP COLUMN v'"}
+	}
+	s.log = append(s.log, sql...)
+	s.c.exec(sql...)
+}
+
+// rows changes some rows.
+func (s *shaper) rows() {
+	from := s.rnd.IntN(400)
+	s.c.exec(
+		fmt.Sprintf("INSERT INTO DB.shape (id, v) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) SELECT i + %d, i FROM n ON DUPLICATE KEY UPDATE v = v + 1", from),
+		fmt.Sprintf("DELETE FROM DB.shape WHERE id BETWEEN %d AND %d", from+10, from+20),
+		fmt.Sprintf("UPDATE DB.shape SET v = %d WHERE id %% 11 = %d", from, s.rnd.IntN(11)),
+	)
+}
+
+// TestSyncFollowsColumns changes a table at random while it is copied, kills the
+// job now and then, and changes more while it is down: in the end Java reads the
+// rows of the source under the columns that it has then.
+func TestSyncFollowsColumns(t *testing.T) {
+	t.Parallel()
+	for _, metadata := range []string{"FULL", "MINIMAL"} {
+		t.Run(metadata, func(t *testing.T) {
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d", seed)
+			c := newCopies(t, "e2e_sync_shapes_"+strings.ToLower(metadata))
+			c.server = judge.OwnMySQL(t, "--binlog-row-metadata="+metadata)
+			c.exec("CREATE DATABASE "+c.db, "CREATE TABLE DB.shape (id INT NOT NULL PRIMARY KEY, v INT)", "CREATE TABLE DB.calm (id INT NOT NULL PRIMARY KEY, v INT)", "INSERT INTO DB.calm VALUES (1, 1)")
+			s := &shaper{c: c, rnd: rand.New(rand.NewPCG(seed, 3))}
+			s.rows()
+			const include = "DB.shape,DB.calm"
+			for range 5 {
+				run := c.job.StartCommand(c.args(include, "--name", "shapes")...)
+				for range 4 {
+					time.Sleep(time.Duration(50+s.rnd.IntN(300)) * time.Millisecond)
+					s.change()
+					s.rows()
+				}
+				c.exec("UPDATE DB.calm SET v = v + 1")
+				if s.rnd.IntN(2) == 0 {
+					run.Kill()
+					s.change()
+					s.rows()
+					s.change()
+				} else {
+					run.Stop()
+				}
+			}
+			c.mustRun(include, "--name", "shapes")
+
+			var got []judge.Row
+			names := append([]string{"id", "v"}, s.columns...)
+			for _, row := range judge.Java(t).Rows(t, c.job.Warehouse(), c.db+".shape") {
+				kept := judge.Row{}
+				for k, v := range row {
+					if slices.Contains(names, k) || k == "_kind" {
+						kept[k] = v
+					}
+				}
+				got = append(got, kept)
+			}
+			if diff := judge.Diff("source", c.rows("shape"), "lake", got); diff != "" {
+				t.Errorf("after\n  %s\n%s", strings.Join(s.log, "\n  "), diff)
+			}
+			c.lake("calm").CheckJava(t, c.rows("calm"))
+			c.lake("calm").CheckNoOrphans(t)
+		})
+	}
+}
