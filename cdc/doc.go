@@ -28,6 +28,7 @@
 //   - a broken connection goes on after the last edge; rows of the open
 //     transaction that were applied before are passed over by counting events.
 //
-// Start with reader.go, then stream.go (the loop), sequencer.go, snapshot.go,
-// dump.go and event.go. checks.go holds the start-up checks, follow.go what happens on DDL.
+// Start with reader.go, then stream.go (the loop), apply.go, sequencer.go, snapshot.go,
+// dump.go and event.go. checks.go holds the start-up checks, follow.go and carry.go what happens on DDL,
+// evolve.go how columns follow, xa.go and mariadb.go what those need.
 package cdc

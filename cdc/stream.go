@@ -6,9 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"leat/cdc/mysqlrow"
 	"leat/internal/dataflow"
-	"leat/internal/diag"
 )
 
 // Limits at which batches close.
@@ -200,169 +198,6 @@ func (r *Reader) loop(ctx context.Context) error {
 	}
 }
 
-// drain applies what the queue holds.
-func (r *Reader) drain(ctx context.Context) error {
-	s := r.run
-	s.events = s.queue.take(s.events)
-	if err := r.apply(ctx, s.events); err != nil {
-		return err
-	}
-	return r.drained()
-}
-
-// resume applies the events that a cut held up.
-func (r *Reader) resume(ctx context.Context) error {
-	list := r.run.pending
-	r.run.pending = nil
-	if err := r.apply(ctx, list); err != nil {
-		return err
-	}
-	if r.run.cut == nil {
-		notify(r.run.queue.ready) // what came meanwhile
-	}
-	return r.drained()
-}
-
-// apply applies events up to one that has to wait for a cut.
-func (r *Reader) apply(ctx context.Context, list []event) error {
-	for i := range list {
-		if err := r.event(ctx, &list[i]); err != nil {
-			return err
-		}
-		if r.run.cut != nil {
-			r.run.pending = append([]event(nil), list[i+1:]...)
-			return nil
-		}
-	}
-	return nil
-}
-
-// drained sees to it that rows do not wait for company for ever.
-func (r *Reader) drained() error {
-	s := r.run
-	pending := false
-	for _, t := range r.tables {
-		pending = pending || t.seq.out.Len() > 0
-	}
-	if pending && !s.lingering {
-		s.lingering = true
-		s.timer.Reset(linger)
-	}
-	if s.open.active {
-		s.inTxn = true
-		s.out.InTransaction(s.open.rows)
-	}
-	return nil
-}
-
-// event applies one event of the log.
-func (r *Reader) event(ctx context.Context, e *event) error {
-	s := r.run
-	switch e.kind {
-	case evBegin:
-		return r.begin(e)
-	case evRows:
-		return r.rowsEvent(ctx, e)
-	case evStatement:
-		return r.statementEvent(ctx, e)
-	case evCommit:
-		if s.resuming || s.skip > 0 {
-			return r.otherTransaction()
-		}
-		s.failures = 0
-		for _, t := range r.tables {
-			if len(t.seq.reading) > 0 {
-				t.seq.commit(e.id, e.file, e.offset)
-			}
-		}
-		if r.pos.GTID != nil && e.id.gno != 0 {
-			r.pos.GTID.Add(e.id)
-		}
-		r.pos.prepared.take(e.xa)
-		r.pos.TimeMillis = e.millis
-		r.move(e.file, e.offset)
-		s.open.active = false
-		return r.edge(ctx)
-	case evAdvance:
-		s.failures = 0
-		r.move(e.file, e.offset)
-		return nil
-	case evLost:
-		return r.lost(ctx, e.err)
-	}
-	return nil
-}
-
-// move takes over the place of an edge. A server that skips what we have starts
-// before it: such places are not ours.
-func (r *Reader) move(file string, offset uint64) {
-	if r.pos.File == "" || (mark{file: r.pos.File, offset: r.pos.Offset}).reached(file, offset) {
-		r.pos.File, r.pos.Offset = file, offset
-	}
-}
-
-func (r *Reader) begin(e *event) error {
-	s := r.run
-	if s.resuming {
-		if e.id != s.open.id {
-			return r.otherTransaction()
-		}
-		// The same transaction comes again from its start: what of it was applied
-		// before the connection broke is passed over.
-		s.resuming, s.skip = false, s.open.events
-		return nil
-	}
-	s.open = openTxn{active: true, id: e.id, millis: e.millis, file: e.file, offset: e.offset}
-	return nil
-}
-
-func (r *Reader) otherTransaction() error {
-	return &diag.Error{
-		Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
-		Msg:  "the connection broke within a transaction, which the server does not send again",
-		Hint: "the job starts again from its last checkpoint",
-	}
-}
-
-func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
-	s := r.run
-	if s.skip > 0 {
-		s.skip--
-		return nil
-	}
-	s.open.events++
-	full := false
-	for _, b := range e.table.bound {
-		t := b.table
-		if b.layout == nil || b.plan != t.plan {
-			l, err := r.bind(ctx, t, e.table.columns)
-			if err != nil {
-				return err
-			}
-			if l == nil {
-				continue // the table is read again
-			}
-			b.layout, b.plan = l, t.plan
-		}
-		if t.absent.Load() {
-			continue
-		}
-		t.empty = false
-		before := t.seq.out.Len()
-		if err := t.seq.apply(b.layout, e.rows); err != nil {
-			return t.at(-1, err)
-		}
-		n := t.seq.out.Len()
-		s.open.rows += int64(n - before)
-		t.from.add(&s.open, n-before)
-		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes
-	}
-	if full {
-		return r.flush(ctx)
-	}
-	return nil
-}
-
 // flush emits the rows that wait.
 func (r *Reader) flush(ctx context.Context) error {
 	s := r.run
@@ -449,14 +284,4 @@ func (r *Reader) beyond(p *Position) bool {
 		return false
 	}
 	return p.GTID == nil || r.pos.GTID != nil && r.pos.GTID.Contains(p.GTID)
-}
-
-// bind checks a table map against the columns in use. Where they differ, the
-// table may have changed in a column nobody reads.
-func (r *Reader) bind(ctx context.Context, t *table, m mysqlrow.TableMap) (*mysqlrow.Layout, error) {
-	l, err := t.plan.Bind(m)
-	if err == nil {
-		return l, nil
-	}
-	return r.rebind(ctx, t, m, err)
 }
