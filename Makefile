@@ -50,13 +50,13 @@ unit: ## unit tests without -race
 .PHONY: race
 race: ## unit tests with -race
 	@internal/tools/need.sh check go gcc
-	CGO_ENABLED=1 go test -race -timeout 10m $(UNITS)
+	CGO_ENABLED=1 go test -race -timeout 25m $(UNITS)
 
 # -count=1: the cache of test results does not see that the program changed.
 .PHONY: e2e
 e2e: build ## end-to-end tests on real servers and readers
 	@internal/tools/need.sh check go java javac mvn python3 venv mysql
-	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 20m ./e2e/...
+	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 30m ./e2e/...
 
 # SOAK is how long the writers of one table compete; `make test` gives them 20 s.
 SOAK ?= 5m
