@@ -3,6 +3,8 @@ package sync
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -129,7 +131,26 @@ func TestSyncFollowsColumns(t *testing.T) {
 				t.Errorf("after\n  %s\n%s", strings.Join(s.log, "\n  "), diff)
 			}
 			c.lake("calm").CheckJava(t, c.rows("calm"))
+			// A schema file that a killed process left half made is nobody's after a minute.
+			age(t, filepath.Join(c.job.Warehouse(), c.db+".db", "shape", "schema"))
+			c.mustRun(include, "--name", "shapes")
 			c.lake("calm").CheckNoOrphans(t)
+			c.lake("shape").CheckNoOrphans(t)
 		})
+	}
+}
+
+// age makes the files of a folder two minutes old.
+func age(t *testing.T, dir string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-2 * time.Minute)
+	for _, f := range files {
+		if err := os.Chtimes(filepath.Join(dir, f.Name()), then, then); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -271,7 +271,7 @@ func TestTravelAtEveryChange(t *testing.T) {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
 			// Two of three processes die alone, under the third the power is cut.
-			for n := 1 + 4*i; n <= total; n += 12 * *stride {
+			for n := 1 + 4*i; n <= total; n += 4 * *stride {
 				rules := fmt.Sprintf("mutate#%d %s", n, action)
 				var rnd *rand.Rand
 				if n%3 == 0 {
