@@ -89,6 +89,8 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 		t.leave()
 		r.log.Warn("source table is gone: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
 		return nil
+	case c.kind == created && !t.absent.Load():
+		return nil // IF NOT EXISTS, of a table that was there
 	case c.kind == created:
 		t.absent.Store(false)
 		r.log.Info("source table was made anew: its former rows go in the lake", "table", t.id(), "statement", clip(statement))

@@ -24,6 +24,9 @@ type Config struct {
 	TLSAsNeeded bool
 	// other says that the server wanted the other kind than TLS says.
 	other *atomic.Bool
+	// replica is the uuid of the reader among the server's replicas: a server ends a
+	// connection that was left behind when another one of that uuid comes.
+	replica string
 	// ServerID is what leat calls itself among the server's replicas.
 	ServerID uint32
 	// ConnectTimeout limits dial and login; 0 means 30 s.

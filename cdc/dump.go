@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
-	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 
 	"leat/cdc/mysqlrow"
@@ -110,7 +109,7 @@ func (d *dumper) request(c *Config, pos Position) error {
 	statements := []string{
 		"SET @master_binlog_checksum = @@global.binlog_checksum, @source_binlog_checksum = @@global.binlog_checksum",
 		fmt.Sprintf("SET @master_heartbeat_period = %d, @source_heartbeat_period = %d", d.heartbeat, d.heartbeat),
-		fmt.Sprintf("SET @slave_uuid = '%[1]s', @replica_uuid = '%[1]s'", uuid.NewString()),
+		fmt.Sprintf("SET @slave_uuid = '%[1]s', @replica_uuid = '%[1]s'", c.replica),
 		"SET SESSION net_write_timeout = 3600",
 	}
 	if d.maria {

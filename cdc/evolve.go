@@ -117,6 +117,8 @@ func (e *evolution) column(t *table, was *sourceTable, c mysqlrow.Column, rename
 				Hint: "read the table anew with --fresh --replace after dropping it in the lake",
 			}
 		}
+		// A TINYINT(1) may hold other numbers than the 1 that true becomes.
+		e.reread = e.reread || f.Type.Kind == columnar.Boolean
 		wide.Nullable = f.Type.Nullable
 		f.Type, e.changed = wide, true
 	} else if !f.Type.EqualIgnoreNull(natural) {
@@ -162,7 +164,10 @@ func widen(have, want columnar.DataType) (columnar.DataType, error) {
 	case have.IsInteger() && want.Kind == columnar.Decimal:
 		digits := map[columnar.Kind]int{columnar.TinyInt: 3, columnar.SmallInt: 5, columnar.Int: 10, columnar.BigInt: 19}[have.Kind]
 		whole := max(want.Precision-want.Scale, digits)
-		return columnar.DecimalOf(min(38, whole+want.Scale), want.Scale), nil
+		if whole+want.Scale > 38 {
+			return out, fmt.Errorf("%d digits are too many", whole+want.Scale)
+		}
+		return columnar.DecimalOf(whole+want.Scale, want.Scale), nil
 	case have.Kind == columnar.Boolean && want.IsInteger():
 		return want, nil
 	case have.Kind == columnar.Float && want.Kind == columnar.Double:

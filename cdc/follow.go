@@ -35,7 +35,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	if len(list) > 0 && kind != written {
 		if kind == dropped && isCreate(e.text) {
 			for i := range list {
-				list[i].kind = created
+				list[i].kind = renamed // another table is in its place
 			}
 		}
 		statement := e.text

@@ -38,9 +38,7 @@ func (t *TableInfo) Grant() error {
 	}
 }
 
-func (t *TableInfo) sqlName() string {
-	return mysqlrow.QuoteName(t.Database) + "." + mysqlrow.QuoteName(t.Name)
-}
+func (t *TableInfo) sqlName() string { return sqlName(t.Database, t.Name) }
 
 // Lister looks up tables of one server. Its calls come one after the other.
 type Lister struct{ n *conn }

@@ -33,7 +33,7 @@ func (s *server) identify() string {
 	return s.vars["hostname"] + ":" + s.vars["port"] + ":" + s.vars["server_id"]
 }
 
-// mariaNow is the end of the log and the GTID position there.
+// mariaPosition is a place in the log with the GTID position there.
 func (n *conn) mariaPosition(s *server, end mark) (Position, error) {
 	p := Position{ServerUUID: s.uuid, File: end.file, Offset: end.offset}
 	text, err := n.value("SELECT BINLOG_GTID_POS(" + literal(end.file) + ", " + strconv.FormatUint(end.offset, 10) + ")")

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"leat/cdc/mysqlrow"
 	"leat/internal/dataflow"
 	"leat/internal/diag"
@@ -42,7 +44,7 @@ func New(cfg Config) (*Reader, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	cfg.other = new(atomic.Bool)
+	cfg.other, cfg.replica = new(atomic.Bool), uuid.NewString()
 	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}}
 	return r, nil
 }

@@ -85,7 +85,11 @@ func (r *Reader) noteServerID(n *conn, s *server) {
 	if err != nil || id < 0 || host < 0 {
 		return // it is only a warning
 	}
+	own := max(t.col("Replica_UUID"), t.col("Slave_UUID"))
 	for _, row := range t.rows {
+		if own >= 0 && row[own] == r.cfg.replica {
+			continue // a connection of this job that is about to end
+		}
 		if number(row[id]) == int64(r.cfg.ServerID) {
 			r.log.Warn("another client of the binlog uses the same server-id: give each job a 'server-id' of its own, or leave the option out",
 				"server", n.addr, "server_id", r.cfg.ServerID, "client", row[host])

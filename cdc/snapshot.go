@@ -315,6 +315,8 @@ func (t *table) where(plan *mysqlrow.Plan, r keyRange) string {
 }
 
 // sqlName is the quoted name of the table.
-func (t *table) sqlName() string {
-	return mysqlrow.QuoteName(t.def.Database) + "." + mysqlrow.QuoteName(t.def.Name)
+func (t *table) sqlName() string { return sqlName(t.def.Database, t.def.Name) }
+
+func sqlName(database, table string) string {
+	return mysqlrow.QuoteName(database) + "." + mysqlrow.QuoteName(table)
 }

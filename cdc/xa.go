@@ -41,7 +41,7 @@ type xaReading struct {
 	events []byte
 }
 
-// keep takes an event of the XA transaction at hand. A table map goes to the
+// keepXA takes an event of the XA transaction at hand. A table map goes to the
 // parser too, which knows by it whose rows follow.
 func (d *dumper) keepXA(h header, raw, body []byte) error {
 	if len(body) < 8 {
