@@ -33,11 +33,11 @@ func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
 	if err := s.open(ctx); err != nil {
 		return s.missing(err, last)
 	}
-	if last == nil {
-		return s.watch(ctx, observed{Snapshot: s.last.Load()})
-	}
-	if len(last.Observed) == 0 {
-		if err := s.watch(ctx, observed{Snapshot: s.last.Load()}); err != nil {
+	if last == nil || len(last.Observed) == 0 {
+		if err := s.claimTable(); err != nil {
+			return err
+		}
+		if err := s.watch(ctx, observed{Snapshot: s.last.Load()}); err != nil || last == nil {
 			return err
 		}
 	} else {
@@ -46,6 +46,9 @@ func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
 			return fmt.Errorf("reading what the checkpoint knows of table %s: %w", s.spec.Table.Name, err)
 		}
 		if err := s.guard(o); err != nil {
+			return err
+		}
+		if err := s.claimTable(); err != nil {
 			return err
 		}
 		if err := s.commitMissing(ctx, o, last.Epochs); err != nil {

@@ -68,15 +68,19 @@ func (s *sink) open(ctx context.Context) error {
 		return err
 	}
 	s.claims = newClaims(s)
-	if len(t.Schema.PartitionKeys) == 0 {
-		if err := s.claims.take(""); err != nil {
-			return err
-		}
-	}
 	v := s.spec.Table.Options
 	s.committer = commit.New(s.fs, s.path, t.Schema, s.commitOptions(v), s.log)
 	s.expire = newExpirer(s)
 	return s.refreshLast(ctx)
+}
+
+// claimTable claims a table without partitions. It comes after the look whether
+// the table is the job's: one that is not is left as it is.
+func (s *sink) claimTable() error {
+	if len(s.table.Schema.PartitionKeys) > 0 {
+		return nil
+	}
+	return s.claims.take("")
 }
 
 func (s *sink) refreshLast(ctx context.Context) error {
