@@ -149,8 +149,9 @@ func TestIdleSourceMoves(t *testing.T) {
 		x.await("position and lag do not follow", func(st dataflow.SourceStatus) bool {
 			return st.Position != before && st.LagBytes == 0 && st.Lag == 0 && st.CaughtUp
 		})
-		file, offset, _ := endOfLog(t, s)
 		x.await("the position is not the end of the log", func(st dataflow.SourceStatus) bool {
+			// MariaDB writes into a new file by itself for a while.
+			file, offset, _ := endOfLog(t, s)
 			return strings.HasPrefix(st.Position, fmt.Sprintf("%s:%d", file, offset))
 		})
 		x.end()
