@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	gtidServer = start(mysqld.Options{})
 	plainServer = start(mysqld.Options{Flags: []string{"--gtid-mode=OFF", "--enforce-gtid-consistency=OFF", "--binlog-row-metadata=MINIMAL"}})
-	maria, err := mysqld.FetchMariaDB(ctx, "", nil)
+	maria, err := mysqld.FetchMariaDB(ctx, nil)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

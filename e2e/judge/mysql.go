@@ -38,7 +38,7 @@ func MariaDB(t testing.TB, flags ...string) *mysqld.Server {
 	t.Helper()
 	servers.Lock()
 	defer servers.Unlock()
-	in, err := mysqld.FetchMariaDB(t.Context(), "", func(l string) { t.Log(l) })
+	in, err := mysqld.FetchMariaDB(t.Context(), func(l string) { t.Log(l) })
 	if err != nil {
 		t.Fatal(err)
 	}

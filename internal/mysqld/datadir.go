@@ -73,7 +73,11 @@ func makeDataDir(ctx context.Context, in *Install, dataDir string, flags []strin
 	if err := os.MkdirAll(dataDir, 0o755); err != nil {
 		return fmt.Errorf("making the data folder: %w", err)
 	}
-	args := append(baseArgs(in, dataDir), "--initialize-insecure", "--skip-log-bin", "--innodb-redo-log-capacity=16M")
+	redo := "--innodb-redo-log-capacity=16M"
+	if !in.AtLeast(8, 0, 30) {
+		redo = "--innodb-log-file-size=8M"
+	}
+	args := append(baseArgs(in, dataDir), "--initialize-insecure", "--skip-log-bin", redo)
 	cmd := exec.CommandContext(ctx, in.Program, append(args, flags...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -8,6 +8,11 @@
 // started it, even if that process is killed. Only processes started here are
 // ever signalled.
 //
-// Start with install.go; server.go runs servers, datadir.go makes their data folders, guard.go
+// FetchRelease gives other releases of MySQL and MariaDB. LEAT_MYSQL and LEAT_MARIADB, set
+// to one of Releases, choose which one Get and FetchMariaDB give, so that any test runs on it:
+//
+//	LEAT_MYSQL=8.0.31 LEAT_MARIADB=mariadb-11.8 go test ./e2e/cdcsource
+//
+// Start with install.go; release.go knows the releases, server.go runs servers, datadir.go makes their data folders, guard.go
 // ends those left behind, fetch.sh is the fetching script; mariadb.go does the same for MariaDB.
 package mysqld

@@ -3,6 +3,10 @@
 #
 #   fetch.sh DIR
 #
+# MYSQL_SUITE and MYSQL_PKGS name another Debian suite and other packages (MariaDB).
+# MYSQL_JAR (group:artifact:version) names a Maven artifact that holds the server,
+# as projects publish it for their tests: then the packages are only its libraries.
+#
 # Nothing is installed on the system: packages are only downloaded and
 # unpacked below DIR/root. Running it again is a no-op once DIR/.complete
 # exists. Needs apt-get and dpkg (Debian) and an apt source that serves sid.
@@ -79,6 +83,31 @@ for c in "$f"/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 "$f"/usr/lib64/ld-li
   [ -e "$c" ] && { LD=$c; break; }
 done
 [ -n "$LD" ] || die "no loader in $f"
+mkdir -p "$f/usr/sbin" "$f/usr/lib/mysql/plugin" "$f/usr/share"
+if [ -n "${MYSQL_JAR:-}" ]; then
+  command -v mvn >/dev/null || die "mvn not found"
+  command -v unzip >/dev/null || command -v jar >/dev/null || die "neither unzip nor jar found"
+  echo "downloading $MYSQL_JAR"
+  mvn -q -B -ntp dependency:copy -Dartifact="$MYSQL_JAR" -DoutputDirectory="$DIR/jar" >"$DIR/mvn.log" 2>&1 || { tail -20 "$DIR/mvn.log" >&2; die "mvn failed"; }
+  (cd "$DIR/jar" && { jar xf ./*.jar 2>/dev/null || unzip -q -o ./*.jar; })
+  tree=$DIR/jar
+  if [ -f "$tree/mysql-Linux-amd64.tar.gz" ]; then
+    tar xzf "$tree/mysql-Linux-amd64.tar.gz" -C "$tree"
+  else
+    tree=$(dirname "$(dirname "$(find "$tree" -path '*/bin/mariadbd' -print -quit)")")
+  fi
+  [ -d "$tree/bin" ] || die "no server in $MYSQL_JAR"
+  cp -a "$tree/share" "$f/usr/share/mysql"
+  [ ! -d "$tree/lib" ] || cp -a "$tree/lib/." "$f/usr/lib/"
+  [ ! -d "$f/usr/lib/plugin" ] || cp -a "$f/usr/lib/plugin/." "$f/usr/lib/mysql/plugin/"
+  for b in "$tree"/bin/mysqld "$tree"/bin/mariadbd; do
+    [ ! -f "$b" ] || install -m 755 "$b" "$f/usr/sbin/"
+  done
+  rm -rf "$DIR/jar"
+fi
+# Newer MariaDBs have their own names for the program and its files.
+[ -e "$f/usr/sbin/mysqld" ] || [ ! -e "$f/usr/sbin/mariadbd" ] || ln -s mariadbd "$f/usr/sbin/mysqld"
+[ -e "$f/usr/share/mysql" ] || [ ! -e "$f/usr/share/mariadb" ] || ln -s mariadb "$f/usr/share/mysql"
 [ -x "$f/usr/sbin/mysqld" ] || die "no mysqld in $f"
 
 # Small launchers, relocatable: they find the tree beside themselves.
@@ -89,7 +118,7 @@ for t in sbin/mysqld bin/mysql bin/mysqladmin bin/mysqldump bin/mysqlbinlog; do
   cat > "$b" <<LAUNCH
 #!/usr/bin/env bash
 R=\$(cd "\$(dirname "\${BASH_SOURCE[0]}")/../root" && pwd)
-exec "\$R/${LD#"$f"/}" --library-path "\$R/usr/lib/x86_64-linux-gnu:\$R/usr/lib/mysql/private" "\$R/usr/$t" "\$@"
+exec "\$R/${LD#"$f"/}" --library-path "\$R/usr/lib/x86_64-linux-gnu:\$R/lib/x86_64-linux-gnu:\$R/usr/lib/mysql/private:\$R/usr/lib/private:\$R/usr/lib" "\$R/usr/$t" "\$@"
 LAUNCH
   chmod +x "$b"
 done

@@ -73,9 +73,13 @@ func DefaultDir() (string, error) {
 	return filepath.Join(base, "mysql"), nil
 }
 
-// Get gives the mysqld on PATH, else the one in dir ("" for DefaultDir), which
-// is fetched if it is not there yet. progress gets a line per step; nil drops them.
+// Get gives the release that LEAT_MYSQL names, else the mysqld on PATH, else the
+// one in dir ("" for DefaultDir), which is fetched if it is not there yet.
+// progress gets a line per step; nil drops them.
 func Get(ctx context.Context, dir string, progress func(line string)) (*Install, error) {
+	if name := os.Getenv("LEAT_MYSQL"); name != "" {
+		return FetchRelease(ctx, name, progress)
+	}
 	in, err := Find(ctx)
 	if err == nil {
 		return in, nil
@@ -89,32 +93,7 @@ func Get(ctx context.Context, dir string, progress func(line string)) (*Install,
 // Fetch gives the server in dir ("" for DefaultDir) and fetches it first if it
 // is not there. Several processes may fetch into one dir: one works, the others wait.
 func Fetch(ctx context.Context, dir string, progress func(line string)) (*Install, error) {
-	if dir == "" {
-		var err error
-		if dir, err = DefaultDir(); err != nil {
-			return nil, err
-		}
-	}
-	unlock, err := cachedir.Lock(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if err := runFetch(ctx, dir, progress); err != nil {
-		return nil, err
-	}
-	in := &Install{
-		Program: filepath.Join(dir, "bin", "mysqld"),
-		Args: []string{
-			"--lc-messages-dir=" + filepath.Join(dir, "root/usr/share/mysql"),
-			"--plugin-dir=" + filepath.Join(dir, "root/usr/lib/mysql/plugin"),
-		},
-	}
-	in.Version, err = version(ctx, in.Program)
-	if err != nil {
-		return nil, fmt.Errorf("%w (remove %s to fetch it again)", err, dir)
-	}
-	return in, nil
+	return fetch(ctx, dir, releases[newest], progress)
 }
 
 func runFetch(ctx context.Context, dir string, progress func(string), env ...string) error {
@@ -142,7 +121,7 @@ func runFetch(ctx context.Context, dir string, progress func(string), env ...str
 	_, _ = io.Copy(io.Discard, out)
 	if err := cmd.Wait(); err != nil {
 		return &diag.Error{
-			Domain: diag.External, Msg: "fetching MySQL from Debian's packages", Cause: err,
+			Domain: diag.External, Msg: "fetching a server from public packages", Cause: err,
 			Notes: strings.Split(strings.TrimSpace(failure.String()), "\n"),
 			Hint:  "install MySQL 8 or 9 so that mysqld is on PATH, or name a Debian mirror in MYSQL_APT_URI",
 		}

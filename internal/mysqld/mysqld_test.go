@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -61,22 +62,51 @@ func TestStartQueryKillRestartStop(t *testing.T) {
 	}
 }
 
-// TestMariaDB starts a MariaDB with a binlog.
-func TestMariaDB(t *testing.T) {
+// TestReleases starts servers of several releases with a binlog.
+func TestReleases(t *testing.T) {
 	t.Parallel()
-	in, err := mysqld.FetchMariaDB(t.Context(), "", func(line string) { t.Log(line) })
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct{ name, version, column string }{
+		{"8.0.15", "8.0.15", "JSON"},
+		{"8.0.31", "8.0.31", "JSON"},
+		{"mariadb-10.11", "10.11.", "UUID"},
+		{"mariadb-11.8", "11.8.", "UUID"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			in, err := mysqld.FetchRelease(t.Context(), tt.name, func(line string) { t.Log(line) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(in.Version, tt.version) || in.MariaDB != strings.HasPrefix(tt.name, "mariadb") {
+				t.Errorf("version %s, MariaDB %v", in.Version, in.MariaDB)
+			}
+			s, err := mysqld.Start(t.Context(), mysqld.Options{Install: in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Exec("CREATE DATABASE d", "CREATE TABLE d.t (a INT PRIMARY KEY, b "+tt.column+")", "INSERT INTO d.t VALUES (1, NULL)", "SHOW BINLOG EVENTS IN 'binlog.000001'"); err != nil {
+				t.Error(err)
+			}
+			if err := s.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	s, err := mysqld.Start(t.Context(), mysqld.Options{Install: in})
-	if err != nil {
-		t.Fatal(err)
+	if _, err := mysqld.FetchRelease(t.Context(), "5.7", nil); err == nil || !strings.Contains(err.Error(), "mariadb-11.8") {
+		t.Errorf("a release that does not exist: %v", err)
 	}
-	if err := s.Exec("CREATE DATABASE d", "CREATE TABLE d.t (a UUID PRIMARY KEY)", "INSERT INTO d.t VALUES (UUID())", "SELECT BINLOG_GTID_POS('binlog.000001', 4)"); err != nil {
-		t.Error(err)
-	}
-	if err := s.Stop(); err != nil {
-		t.Error(err)
+}
+
+// TestAtLeast compares versions by their numbers.
+func TestAtLeast(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version string
+		want    bool
+	}{{"8.0.15", false}, {"8.0.30", true}, {"8.4.0", true}, {"10.11.18", true}, {"8.0.9", false}, {"x", false}} {
+		if got := (&mysqld.Install{Version: tt.version}).AtLeast(8, 0, 30); got != tt.want {
+			t.Errorf("%s is at least 8.0.30: %v", tt.version, got)
+		}
 	}
 }
 
