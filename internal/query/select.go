@@ -12,6 +12,7 @@ import (
 
 	"leat/internal/columnar"
 	"leat/internal/expr"
+	"leat/lakehouse"
 )
 
 // Select is a bound query over one source.
@@ -55,7 +56,9 @@ func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) erro
 			return err
 		}
 	}
-	if err := s.Source.scan(ctx, used, r.batch); !errors.Is(err, errDone) {
+	where, free := s.where()
+	defer free()
+	if err := s.Source.scan(ctx, used, where, r.batch); !errors.Is(err, errDone) {
 		return err
 	}
 	return nil
@@ -108,8 +111,9 @@ func positions(used []int, n int) []int {
 	return at
 }
 
-// scan gives batches of the columns at used to each.
-func (s *Source) scan(ctx context.Context, used []int, each func(cols []arrow.Array, rows int) error) error {
+// scan gives batches of the columns at used to each, perhaps without rows that
+// fail where.
+func (s *Source) scan(ctx context.Context, used []int, where []lakehouse.Condition, each func(cols []arrow.Array, rows int) error) error {
 	if s.read != nil {
 		b, err := s.read(ctx)
 		if err != nil {
@@ -132,7 +136,7 @@ func (s *Source) scan(ctx context.Context, used []int, each func(cols []arrow.Ar
 		return nil
 	}
 	o := s.opt
-	o.Columns = []string{}
+	o.Columns, o.Where = []string{}, where
 	for _, c := range used {
 		if !s.rowKind || c > 0 {
 			o.Columns = append(o.Columns, s.Schema.Fields[c].Name)

@@ -1,0 +1,51 @@
+package expr
+
+// Condition is a comparison of a column with constants, which readers can look
+// up in statistics.
+type Condition struct {
+	// Column is the index of the input column.
+	Column int
+	// Op is =, <, <=, >, >=, IN, IS NULL or IS NOT NULL, read with the column on the left.
+	Op string
+	// Values are the constants: several for IN, none for IS NULL and IS NOT NULL.
+	// Their types need not be the column's.
+	Values []Expr
+}
+
+// Conditions lists the comparisons that every row must meet for which e is
+// TRUE: the sides of AND of the form "column compared with constants". A row
+// that meets all of them may still fail e.
+func Conditions(e Expr) []Condition {
+	call, ok := e.(*callExpr)
+	if !ok {
+		return nil
+	}
+	switch call.fn.name {
+	case "AND":
+		return append(Conditions(call.args[0]), Conditions(call.args[1])...)
+	case "IS NULL", "IS NOT NULL", "IN", "=", "<", "<=", ">", ">=":
+		c, ok := conditionOf(call)
+		if ok {
+			return []Condition{c}
+		}
+	}
+	return nil
+}
+
+// mirrored are the comparisons seen from the other side.
+var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func conditionOf(call *callExpr) (Condition, bool) {
+	c := Condition{Op: call.fn.name, Values: call.args[1:]}
+	column, ok := IsColumn(call.args[0])
+	if !ok && mirrored[c.Op] != "" {
+		if column, ok = IsColumn(call.args[1]); ok {
+			c.Op, c.Values = mirrored[c.Op], call.args[:1]
+		}
+	}
+	c.Column = column
+	for _, v := range c.Values {
+		ok = ok && IsConstant(v)
+	}
+	return c, ok
+}

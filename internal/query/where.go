@@ -1,0 +1,110 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"leat/internal/columnar"
+	"leat/internal/expr"
+	"leat/lakehouse"
+)
+
+// where gives the conditions of the filter by which a scan may leave out files:
+// comparisons of a column with constants. The filter itself still sees every row
+// that is read, so what cannot be said as a condition is left to it. release
+// gives back the values.
+func (s *Select) where() (conds []lakehouse.Condition, release func()) {
+	release = func() {
+		for _, c := range conds {
+			if c.Values != nil {
+				c.Values.Release()
+			}
+		}
+	}
+	if s.Filter == nil || s.Source.table == nil {
+		return nil, release
+	}
+	for _, c := range expr.Conditions(s.Filter) {
+		if cond, ok := s.condition(c); ok {
+			conds = append(conds, cond)
+		}
+	}
+	return conds, release
+}
+
+// condition translates one comparison. It declines columns that today's schema
+// knows otherwise than the snapshot read, which statistics are compared by, and
+// floating numbers, whose statistics writers order in ways of their own.
+func (s *Select) condition(c expr.Condition) (lakehouse.Condition, bool) {
+	field := s.Source.Schema.Fields[c.Column]
+	today := s.Source.table.Schema.Fields
+	at := slices.IndexFunc(today, func(f columnar.Field) bool { return f.ID == field.ID && f.Name == field.Name })
+	if at < 0 || !today[at].Type.EqualIgnoreNull(field.Type) {
+		return lakehouse.Condition{}, false
+	}
+	switch c.Op {
+	case "IS NULL":
+		return lakehouse.Condition{Column: field.Name, Op: lakehouse.IsNull}, true
+	case "IS NOT NULL":
+		return lakehouse.Condition{Column: field.Name, Op: lakehouse.IsNotNull}, true
+	}
+	if field.Type.Kind == columnar.Float || field.Type.Kind == columnar.Double || field.Type.IsNested() {
+		return lakehouse.Condition{}, false
+	}
+	values, ok := s.constants(c.Values, field.Type)
+	if !ok {
+		return lakehouse.Condition{}, false
+	}
+	return lakehouse.Condition{Column: field.Name, Op: comparisons[c.Op], Values: values}, true
+}
+
+var comparisons = map[string]lakehouse.Op{
+	"=": lakehouse.Equal, "IN": lakehouse.Equal, "<": lakehouse.Less, "<=": lakehouse.LessOrEqual,
+	">": lakehouse.Greater, ">=": lakehouse.GreaterOrEqual,
+}
+
+// constants evaluates values as an array of type t. It declines if one of them is
+// NULL or no value of t, as 1.5 is none of INT, or cannot be computed: the filter
+// then says so, if a row reaches it.
+func (s *Select) constants(values []expr.Expr, t columnar.DataType) (arrow.Array, bool) {
+	switch {
+	case t.IsText():
+		t = columnar.StringType()
+	case t.IsBytes():
+		t = columnar.BytesType()
+	}
+	cast := make([]expr.Expr, 0, 2*len(values))
+	for _, v := range values {
+		c, err := expr.Cast(v, t, true)
+		if err != nil {
+			return nil, false
+		}
+		same, err := expr.Call("=", c, v)
+		if err != nil {
+			return nil, false
+		}
+		cast = append(cast, c, same)
+	}
+	p, err := expr.Compile(cast, s.Env)
+	if err != nil {
+		return nil, false
+	}
+	out, err := p.Eval(memory.DefaultAllocator, nil, 1)
+	if err != nil {
+		return nil, false
+	}
+	defer release(out)
+	var kept []arrow.Array
+	for i := 0; i < len(out); i += 2 {
+		same, ok := out[i+1].(*array.Boolean)
+		if !ok || same.IsNull(0) || !same.Value(0) {
+			return nil, false
+		}
+		kept = append(kept, out[i])
+	}
+	all, err := array.Concatenate(kept, memory.DefaultAllocator)
+	return all, err == nil
+}
