@@ -6,69 +6,161 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
 )
 
 // Formats are the forms of a result.
-var Formats = []string{"table", "json", "ndjson"}
+var Formats = []string{"table", "csv", "json", "ndjson", "markdown"}
 
 // Printer writes results in one form. It belongs to one goroutine.
 type Printer struct {
 	w      *bufio.Writer
 	format string
+	form   form
+	// Expanded writes each row of a table as lines of name and value.
+	Expanded bool
+	// Width is the number of columns that tables are fitted to; 0 leaves them as
+	// wide as they are.
+	Width int
+}
 
-	schema *columnar.Schema
-	rows   int
-	line   []byte
-	// cells are the rows of a table, which is printed when all are known.
-	cells [][]string
+// form writes one result.
+type form interface {
+	begin(schema *columnar.Schema)
+	row(b *columnar.Batch, i int)
+	end()
 }
 
 // NewPrinter writes to w in one of Formats.
 func NewPrinter(w io.Writer, format string) (*Printer, error) {
-	if slices.Contains(Formats, format) {
-		return &Printer{w: bufio.NewWriterSize(w, 1<<16), format: format}, nil
-	}
-	return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUsage, Msg: "there is no output format '" + format + "'", Hint: "write " + strings.Join(Formats, ", ")}
+	p := &Printer{w: bufio.NewWriterSize(w, 1<<16)}
+	return p, p.SetFormat(format)
 }
+
+// SetFormat chooses the form of the results to come.
+func (p *Printer) SetFormat(format string) error {
+	if !slices.Contains(Formats, format) {
+		return &diag.Error{Domain: diag.User, Code: diag.CodeUsage, Msg: "there is no output format '" + format + "'", Hint: "write " + strings.Join(Formats, ", ")}
+	}
+	p.format = format
+	return nil
+}
+
+// Format is one of Formats.
+func (p *Printer) Format() string { return p.format }
+
+// SetWriter sends what follows to w.
+func (p *Printer) SetWriter(w io.Writer) { p.w.Reset(w) }
 
 // Begin starts a result.
 func (p *Printer) Begin(schema *columnar.Schema) error {
-	p.schema, p.rows, p.cells = schema, 0, nil
-	if p.format == "json" {
-		return p.w.WriteByte('[')
+	switch {
+	case p.format == "csv":
+		p.form = &csvForm{w: p.w}
+	case p.format == "json":
+		p.form = &jsonForm{w: p.w}
+	case p.format == "ndjson":
+		p.form = &ndjsonForm{w: p.w}
+	case p.format == "markdown":
+		p.form = &markdownForm{w: p.w}
+	case p.Expanded:
+		p.form = &expandedForm{w: p.w}
+	default:
+		p.form = &tableForm{w: p.w, width: p.Width}
 	}
+	p.form.begin(schema)
 	return nil
 }
 
 // Batch adds rows.
 func (p *Printer) Batch(b *columnar.Batch) error {
 	for i := range b.Rows() {
-		if p.format == "table" {
-			p.cells = append(p.cells, tableCells(b, i))
-			p.rows++
-			continue
-		}
-		p.line = p.line[:0]
-		if p.format == "json" {
-			if p.rows > 0 {
-				p.line = append(p.line, ',')
-			}
-			p.line = append(p.line, "\n  "...)
-		}
-		p.line = appendRow(p.line, b, i)
-		if p.format == "ndjson" {
-			p.line = append(p.line, '\n')
-		}
-		if _, err := p.w.Write(p.line); err != nil {
-			return fmt.Errorf("writing a result: %w", err)
-		}
-		p.rows++
+		p.form.row(b, i)
+	}
+	// A writer that failed once fails for good: what was written before tells.
+	if _, err := p.w.Write(nil); err != nil {
+		return fmt.Errorf("writing a result: %w", err)
 	}
 	return nil
+}
+
+// End finishes a result and writes it out.
+func (p *Printer) End() error {
+	p.form.end()
+	return p.flush()
+}
+
+// Done says that a statement without rows was carried out.
+func (p *Printer) Done(text string) error {
+	if p.format == "table" {
+		fmt.Fprintln(p.w, text)
+	}
+	return p.flush()
+}
+
+// Text writes a text as it is, such as a plan.
+func (p *Printer) Text(text string) error {
+	p.w.WriteString(text) //nolint:errcheck // flush reports it
+	return p.flush()
+}
+
+func (p *Printer) flush() error {
+	if err := p.w.Flush(); err != nil {
+		return fmt.Errorf("writing a result: %w", err)
+	}
+	return nil
+}
+
+// put writes text; the writer keeps its first error for Flush.
+func put(w *bufio.Writer, texts ...string) {
+	for _, s := range texts {
+		w.WriteString(s) //nolint:errcheck // Flush reports it
+	}
+}
+
+// jsonForm writes an array with an object a row.
+type jsonForm struct {
+	w    *bufio.Writer
+	rows int
+	line []byte
+}
+
+func (f *jsonForm) begin(*columnar.Schema) { put(f.w, "[") }
+
+func (f *jsonForm) row(b *columnar.Batch, i int) {
+	f.line = f.line[:0]
+	if f.rows > 0 {
+		f.line = append(f.line, ',')
+	}
+	f.line = appendRow(append(f.line, "\n  "...), b, i)
+	f.w.Write(f.line) //nolint:errcheck // Flush reports it
+	f.rows++
+}
+
+func (f *jsonForm) end() {
+	if f.rows > 0 {
+		put(f.w, "\n")
+	}
+	put(f.w, "]\n")
+}
+
+// ndjsonForm writes an object a line.
+type ndjsonForm struct {
+	w    *bufio.Writer
+	line []byte
+}
+
+func (*ndjsonForm) begin(*columnar.Schema) {}
+func (*ndjsonForm) end()                   {}
+
+func (f *ndjsonForm) row(b *columnar.Batch, i int) {
+	f.line = append(appendRow(f.line[:0], b, i), '\n')
+	f.w.Write(f.line) //nolint:errcheck // Flush reports it
 }
 
 func appendRow(dst []byte, b *columnar.Batch, i int) []byte {
@@ -83,110 +175,47 @@ func appendRow(dst []byte, b *columnar.Batch, i int) []byte {
 	return append(dst, '}')
 }
 
-// End finishes a result and writes it out.
-func (p *Printer) End() error {
-	switch p.format {
-	case "json":
-		if p.rows > 0 {
-			p.w.WriteByte('\n') //nolint:errcheck // Flush reports it
-		}
-		p.w.WriteString("]\n") //nolint:errcheck // Flush reports it
-	case "table":
-		p.table()
+// csvForm writes a line of names, then the rows, as RFC 4180 has it. NULL is
+// nothing, empty text two quotes.
+type csvForm struct{ w *bufio.Writer }
+
+func (f *csvForm) begin(schema *columnar.Schema) {
+	for c, n := range schema.Names() {
+		f.cell(c, n)
 	}
-	return p.flush()
+	put(f.w, "\n")
 }
 
-// Done says that a statement without rows was carried out.
-func (p *Printer) Done(text string) error {
-	if p.format == "table" {
-		fmt.Fprintln(p.w, text)
-	}
-	return p.flush()
-}
-
-// Text writes a text as it is, such as a plan.
-func (p *Printer) Text(text string) error {
-	p.w.WriteString(text) //nolint:errcheck // Flush reports it
-	return p.flush()
-}
-
-func (p *Printer) flush() error {
-	if err := p.w.Flush(); err != nil {
-		return fmt.Errorf("writing a result: %w", err)
-	}
-	return nil
-}
-
-// tableCells renders a row for people: text without quotes, control characters
-// escaped, a blank between date and time.
-func tableCells(b *columnar.Batch, i int) []string {
-	out := make([]string, len(b.Cols))
+func (f *csvForm) row(b *columnar.Batch, i int) {
 	for c, a := range b.Cols {
-		t := b.Schema.Fields[c].Type
-		s := string(AppendValue(nil, a, i, t))
-		switch {
-		case a.IsNull(i):
-			s = "NULL"
-		case strings.HasPrefix(s, `"`):
-			s = strings.ReplaceAll(s[1:len(s)-1], `\"`, `"`)
-			if t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ {
-				s = strings.Replace(s, "T", " ", 1)
+		if a.IsNull(i) {
+			if c > 0 {
+				put(f.w, ",")
 			}
+			continue
 		}
-		out[c] = s
+		s := plainText(a, i, b.Schema.Fields[c].Type)
+		f.cell(c, s)
 	}
-	return out
+	put(f.w, "\n")
 }
 
-// table prints names, a rule and rows, columns padded to their widest cell.
-func (p *Printer) table() {
-	names := p.schema.Names()
-	if len(names) == 1 && len(p.cells) == 1 && strings.Contains(p.cells[0][0], `\n`) {
-		// One text of several lines, such as that of SHOW CREATE TABLE.
-		fmt.Fprintln(p.w, strings.ReplaceAll(p.cells[0][0], `\n`, "\n"))
-		return
+func (*csvForm) end() {}
+
+// plainText gives a value as text without quotes and escapes; nested ones are JSON.
+func plainText(a arrow.Array, i int, t columnar.DataType) string {
+	if v, ok := a.(*array.String); ok {
+		return v.Value(i)
 	}
-	widths := make([]int, len(names))
-	for _, row := range append([][]string{names}, p.cells...) {
-		for c, s := range row {
-			widths[c] = max(widths[c], utf8.RuneCountInString(s))
-		}
-	}
-	p.row(names, widths, nil)
-	for c, w := range widths {
-		if c > 0 {
-			p.w.WriteString("-+-") //nolint:errcheck // Flush reports it
-		}
-		p.w.WriteString(strings.Repeat("-", w)) //nolint:errcheck // Flush reports it
-	}
-	p.w.WriteByte('\n') //nolint:errcheck // Flush reports it
-	right := make([]bool, len(names))
-	for c, f := range p.schema.Fields {
-		right[c] = f.Type.IsNumeric()
-	}
-	for _, row := range p.cells {
-		p.row(row, widths, right)
-	}
-	noun := "rows"
-	if p.rows == 1 {
-		noun = "row"
-	}
-	fmt.Fprintf(p.w, "(%d %s)\n", p.rows, noun)
+	return strings.Trim(string(AppendValue(nil, a, i, t)), `"`)
 }
 
-func (p *Printer) row(cells []string, widths []int, right []bool) {
-	var line strings.Builder
-	for c, s := range cells {
-		if c > 0 {
-			line.WriteString(" | ")
-		}
-		pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(s))
-		if right != nil && right[c] {
-			line.WriteString(pad + s)
-		} else {
-			line.WriteString(s + pad)
-		}
+func (f *csvForm) cell(c int, s string) {
+	if c > 0 {
+		put(f.w, ",")
 	}
-	p.w.WriteString(strings.TrimRight(line.String(), " ") + "\n") //nolint:errcheck // Flush reports it
+	if s == "" || strings.ContainsAny(s, "\",\n\r") || s[0] == ' ' || s[len(s)-1] == ' ' {
+		s = `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+	}
+	put(f.w, s)
 }
