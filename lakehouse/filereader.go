@@ -60,6 +60,23 @@ func (t *Table) opener(partition spec.BinaryRow, bucket int32, wanted []columnar
 // filteredOpener is opener without the rows that deleted names and those that
 // have expired, nil for none, and without most of those that do not meet conds.
 func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows, expire *expiry, conds []condition) mergetree.Opener {
+	return t.openerAs(partition, bucket, wanted, deleted, expire, readAs{sequence: system, kinds: system, conds: conds})
+}
+
+// readAs says how a file is read besides its columns.
+type readAs struct {
+	// sequence and kinds ask for the rows' sequence numbers and kinds.
+	sequence, kinds bool
+	// deletesOnly asks for kinds only where a file has rows that are deleted.
+	deletesOnly bool
+	// conds are conditions; rows that do not meet them may be left out.
+	conds []condition
+	// mem, if set, gives the memory of the rows, which is then used again.
+	mem *columnar.Pool
+}
+
+// openerAs is filteredOpener for rows read as r says.
+func (t *Table) openerAs(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, deleted deletedRows, expire *expiry, r readAs) mergetree.Opener {
 	return func(ctx context.Context, f *spec.DataFileMeta) (mergetree.RowReader, error) {
 		var rows rowSet
 		if deleted != nil {
@@ -69,16 +86,20 @@ func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []
 			}
 		}
 		if rows == nil && expire == nil {
-			return t.openFile(ctx, partition, bucket, f, wanted, system, conds)
+			return t.openFileAs(ctx, partition, bucket, f, wanted, r)
 		}
 		return openFiltered(f.FileName, wanted, rows, expire, func(wanted []columnar.Field) (mergetree.RowReader, error) {
-			return t.openFile(ctx, partition, bucket, f, wanted, system, conds)
+			return t.openFileAs(ctx, partition, bucket, f, wanted, r)
 		})
 	}
 }
 
 // openFile opens a file as opener does; rows that do not meet conds may be left out.
 func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket int32, f *spec.DataFileMeta, wanted []columnar.Field, system bool, conds []condition) (mergetree.RowReader, error) {
+	return t.openFileAs(ctx, partition, bucket, f, wanted, readAs{sequence: system, kinds: system, conds: conds})
+}
+
+func (t *Table) openFileAs(ctx context.Context, partition spec.BinaryRow, bucket int32, f *spec.DataFileMeta, wanted []columnar.Field, as readAs) (mergetree.RowReader, error) {
 	paths, err := t.paths.FilePaths(partition, bucket, f)
 	if err != nil {
 		return nil, fmt.Errorf("naming data file %s: %w", f.FileName, err)
@@ -98,9 +119,16 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 	for _, c := range have.Fields {
 		byID[c.ID] = c
 	}
+	out := &fileReader{sequence: as.sequence, kinds: as.kinds, noDeletes: f.DeleteRowCount != nil && *f.DeleteRowCount == 0}
+	if out.noDeletes && as.deletesOnly {
+		out.kinds = false
+	}
 	var ask []columnar.Field
-	if system {
-		ask = append(ask, systemFields...)
+	if out.sequence {
+		ask = append(ask, systemFields[0])
+	}
+	if out.kinds {
+		ask = append(ask, systemFields[1])
 	}
 	casts := make([]*columnCast, len(wanted))
 	for i, c := range wanted {
@@ -125,31 +153,40 @@ func (t *Table) openFile(ctx context.Context, partition spec.BinaryRow, bucket i
 		}
 		ask = append(ask, old)
 	}
-	filter, err := newGroupFilter(conds, have.Fields)
-	if err != nil {
+	out.path, out.casts = path, casts
+	opts := format.ReadOptions{}
+	if as.mem != nil {
+		opts.Mem = as.mem
+	}
+	if opts.Filter, err = newGroupFilter(as.conds, have.Fields); err != nil {
 		return nil, err
 	}
 	file, err := t.FS.Open(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("opening data file %s: %w", path, err)
 	}
-	r, err := datafile.Open(file, path, ask, format.ReadOptions{Filter: filter})
-	if err != nil {
+	if out.r, err = datafile.Open(file, path, ask, opts); err != nil {
 		return nil, err
 	}
-	placer, _ := r.(datafile.Placer)
-	return &fileReader{r: r, path: path, system: system, casts: casts, placer: placer}, nil
+	out.placer, _ = out.r.(datafile.Placer)
+	return out, nil
 }
 
 // fileReader gives the rows of one data file.
 type fileReader struct {
-	r      datafile.Reader
-	path   string
-	system bool
-	casts  []*columnCast
+	r    datafile.Reader
+	path string
+	// sequence and kinds say which system columns are read, before the others; noDeletes
+	// that no row of the file is a retraction.
+	sequence, kinds, noDeletes bool
+
+	casts []*columnCast
 	// placer is nil if all rows come; at is the number of rows given so far.
 	placer datafile.Placer
 	at     int64
+	// zeros stand for the system columns that are not read.
+	zeroSeq   []int64
+	zeroKinds []int8
 }
 
 // columnCast is what reading an older column takes.
@@ -165,7 +202,7 @@ func (r *fileReader) Next() (*mergetree.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := &mergetree.Rows{Values: cols}
+	rows := &mergetree.Rows{Values: cols, NoDeletes: r.noDeletes}
 	if r.placer != nil {
 		if first := r.placer.FirstRow(); first != r.at {
 			rows.Positions = make([]int64, n)
@@ -175,17 +212,9 @@ func (r *fileReader) Next() (*mergetree.Rows, error) {
 		}
 		r.at += int64(n)
 	}
-	if r.system {
-		rows.System, rows.Values = cols[:2:2], cols[2:]
-		seq, ok1 := cols[0].(*array.Int64)
-		kinds, ok2 := cols[1].(*array.Int8)
-		if !ok1 || !ok2 || seq.NullN() > 0 || kinds.NullN() > 0 {
-			rows.Release()
-			return nil, corrupt(r.path, io.ErrUnexpectedEOF)
-		}
-		rows.Seq, rows.Kinds = seq.Int64Values(), kinds.Int8Values()
-	} else {
-		rows.Seq, rows.Kinds = make([]int64, n), make([]int8, n)
+	if err := r.system(rows, cols, n); err != nil {
+		rows.Release()
+		return nil, err
 	}
 	for i, c := range r.casts {
 		if c == nil {
@@ -203,4 +232,37 @@ func (r *fileReader) Next() (*mergetree.Rows, error) {
 		rows.Values[i] = cast
 	}
 	return rows, nil
+}
+
+// system takes the system columns from the front of cols.
+func (r *fileReader) system(rows *mergetree.Rows, cols []arrow.Array, n int) error {
+	read := 0
+	if r.sequence {
+		seq, ok := cols[read].(*array.Int64)
+		if !ok || seq.NullN() > 0 {
+			return corrupt(r.path, io.ErrUnexpectedEOF)
+		}
+		rows.Seq = seq.Int64Values()
+		read++
+	} else {
+		if len(r.zeroSeq) < n {
+			r.zeroSeq = make([]int64, n)
+		}
+		rows.Seq = r.zeroSeq[:n]
+	}
+	if r.kinds {
+		kinds, ok := cols[read].(*array.Int8)
+		if !ok || kinds.NullN() > 0 {
+			return corrupt(r.path, io.ErrUnexpectedEOF)
+		}
+		rows.Kinds = kinds.Int8Values()
+		read++
+	} else {
+		if len(r.zeroKinds) < n {
+			r.zeroKinds = make([]int8, n)
+		}
+		rows.Kinds = r.zeroKinds[:n]
+	}
+	rows.System, rows.Values = cols[:read:read], cols[read:]
+	return nil
 }

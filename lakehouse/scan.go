@@ -73,6 +73,8 @@ type Plan struct {
 	// conds are what the rows wanted meet; keyConds those of them on key columns,
 	// by which rows may be left out below a merge.
 	conds, keyConds []condition
+	// mem is the memory of the rows read: of files always, of batches given out until their release.
+	mem *columnar.Pool
 }
 
 // Split is a part of a bucket that can be read by itself.
@@ -149,7 +151,7 @@ func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*
 			return nil, err
 		}
 	}
-	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns(), keepDeletes: o.KeepDeletes}
+	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns(), keepDeletes: o.KeepDeletes, mem: columnar.NewPool()}
 	if o.Columns != nil {
 		idx := make([]int, len(o.Columns))
 		for i, c := range o.Columns {

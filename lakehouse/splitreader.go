@@ -100,15 +100,22 @@ func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	if len(section) == 1 && len(section[0].Files) == 1 {
 		f := &section[0].Files[0]
 		if r.p.keys == nil || !r.p.keepDeletes && !r.p.keepKinds && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
-			src, err := t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, false, r.p.deletedRows, nil, r.p.conds)(r.ctx, f)
+			src, err := t.openerAs(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, r.p.deletedRows, nil, readAs{conds: r.p.conds, mem: r.p.mem})(r.ctx, f)
 			if err != nil {
 				return nil, err
 			}
 			return plainSource{src}, nil
 		}
 	}
-	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.filteredOpener(r.s.Partition, r.s.Bucket, r.p.columns.Fields, true, r.p.deletedRows, nil, r.p.keyConds),
-		mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true})
+	as := readAs{sequence: true, kinds: true, conds: r.p.keyConds, mem: r.p.mem}
+	o := mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true, Mem: r.p.mem}
+	if r.p.engine.Picks() {
+		// Whole rows win, so of the system columns only what decides is read.
+		o.Kinds = r.p.keepDeletes || r.p.keepKinds
+		section, o.Ordered = mergetree.OrderRuns(section)
+		as.sequence, as.deletesOnly = !o.Ordered, !o.Kinds
+	}
+	m, err := mergetree.MergeRuns(r.ctx, r.p.columns, r.p.keys, section, nil, t.openerAs(r.s.Partition, r.s.Bucket, r.p.columns.Fields, r.p.deletedRows, nil, as), o)
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
 	}

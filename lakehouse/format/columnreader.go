@@ -411,5 +411,5 @@ func copyValue(dst []byte, v []byte) int {
 }
 
 func readNulls(c *columnReader, n int) (arrow.Array, error) {
-	return array.MakeArrayOfNull(c.mem, c.typ, n), nil
+	return array.MakeArrayOfNull(memory.DefaultAllocator, c.typ, n), nil
 }

@@ -26,7 +26,7 @@ type ReadOptions struct {
 	BatchRows int
 	// BufferSize is the read buffer of a column in bytes; 0 means 64 KiB.
 	BufferSize int64
-	// Mem allocates the arrays; nil means the Go allocator.
+	// Mem allocates the arrays; nil means the Go allocator. Its memory need not be zeroed.
 	Mem memory.Allocator
 	// Filter leaves out stripes and row groups of ORC files; nil keeps all, and so
 	// do other formats.
@@ -74,7 +74,7 @@ func OpenReader(f fileio.File, path string, wanted []columnar.Field, opts ReadOp
 		}
 	}()
 	defer recoverInto(&err, "reading the footer")
-	props := parquet.NewReaderProperties(opts.Mem)
+	props := parquet.NewReaderProperties(memory.DefaultAllocator)
 	props.BufferedStreamEnabled = true
 	props.BufferSize = opts.BufferSize
 	r.fr, err = file.NewParquetReader(src, file.WithReadProps(props))

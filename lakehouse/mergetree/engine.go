@@ -182,6 +182,9 @@ func positions(columns *columnar.Schema, names []string) ([]int, error) {
 // Folds reports whether rows of a key are merged column by column, not picked whole.
 func (s *EngineSpec) Folds() bool { return s != nil && s.Kind != Deduplicate }
 
+// Picks reports whether one row of each key is taken whole: deduplicate, with sequence fields or without.
+func (e *Engine) Picks() bool { return e == nil || !e.spec.Folds() }
+
 // KeepsBefore reports whether -U rows matter to the merge: they retract.
 func (s *EngineSpec) KeepsBefore() bool {
 	switch {

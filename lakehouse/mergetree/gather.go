@@ -19,6 +19,8 @@ type rowRef struct{ batch, row uint32 }
 type gatherer interface {
 	bind(arrs []arrow.Array)
 	gather(refs []rowRef) arrow.Array
+	// allocate has arrays that are kept made of mem, where that pays; nil is the Go allocator.
+	allocate(mem memory.Allocator)
 }
 
 // newGatherer picks the gatherer of a type. keep makes every array its own memory.
@@ -48,6 +50,7 @@ func newGatherer(t columnar.DataType, keep bool) (gatherer, error) {
 type gatherBase struct {
 	typ  arrow.DataType
 	keep bool
+	mem  memory.Allocator
 	// valid[b] is the bitmap of batch b, nil without nulls; offs its first bit.
 	valid    [][]byte
 	offs     []int
@@ -87,6 +90,18 @@ func (g *gatherBase) gatherNulls(refs []rowRef) (bits *memory.Buffer, nulls int)
 	return memory.NewBufferBytes(b), nulls
 }
 
+func (g *gatherBase) allocate(mem memory.Allocator) { g.mem = mem }
+
+// buffer gives n bytes, of mem if there is one, else by scratch.
+func (g *gatherBase) buffer(s *[]byte, n int) *memory.Buffer {
+	if !g.keep || g.mem == nil {
+		return memory.NewBufferBytes(scratch(s, n, g.keep))
+	}
+	b := memory.NewResizableBuffer(g.mem)
+	b.Resize(n)
+	return b
+}
+
 // scratch gives n elements, from the reused slice s or new ones.
 func scratch[T any](s *[]T, n int, fresh bool) []T {
 	if fresh || cap(*s) < n {
@@ -95,9 +110,15 @@ func scratch[T any](s *[]T, n int, fresh bool) []T {
 	return (*s)[:n]
 }
 
+// array makes the array of bufs, which it takes over.
 func (g *gatherBase) array(n, nulls int, bufs ...*memory.Buffer) arrow.Array {
 	data := array.NewData(g.typ, n, bufs, nil, nulls, 0)
 	defer data.Release()
+	for _, b := range bufs {
+		if b != nil {
+			b.Release()
+		}
+	}
 	return array.MakeFromData(data)
 }
 
@@ -127,13 +148,13 @@ func (g *gatherFixed[T]) bind(arrs []arrow.Array) {
 }
 
 func (g *gatherFixed[T]) gather(refs []rowRef) arrow.Array {
-	b := scratch(&g.out, len(refs)*g.width, g.keep)
-	out, srcs := g.cast(b), g.srcs
+	b := g.buffer(&g.out, len(refs)*g.width)
+	out, srcs := g.cast(b.Bytes()), g.srcs
 	for i, r := range refs {
 		out[i] = srcs[r.batch][r.row]
 	}
 	bits, nulls := g.gatherNulls(refs)
-	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(b))
+	return g.array(len(refs), nulls, bits, b)
 }
 
 type gatherBools struct {
@@ -165,10 +186,11 @@ func (g *gatherBools) gather(refs []rowRef) arrow.Array {
 // gatherTexts handles utf8 and binary, which have the same layout.
 type gatherTexts struct {
 	gatherBase
-	starts [][]int32
-	srcs   [][]byte
-	offs32 []int32
-	out    []byte
+	starts   [][]int32
+	srcs     [][]byte
+	offs32   []int32
+	starts32 []byte
+	out      []byte
 }
 
 func (g *gatherTexts) bind(arrs []arrow.Array) {
@@ -191,7 +213,8 @@ func (g *gatherTexts) bind(arrs []arrow.Array) {
 }
 
 func (g *gatherTexts) gather(refs []rowRef) arrow.Array {
-	offs := scratch(&g.offs32, len(refs)+1, g.keep)
+	offBuf := g.buffer(&g.starts32, 4*(len(refs)+1))
+	offs := arrow.Int32Traits.CastFromBytes(offBuf.Bytes())
 	end := int32(0)
 	offs[0] = 0
 	for i, r := range refs {
@@ -200,7 +223,8 @@ func (g *gatherTexts) gather(refs []rowRef) arrow.Array {
 		offs[i+1] = end
 	}
 	// Short texts are copied with what stands behind them, which the next one then covers.
-	out := scratch(&g.out, int(end)+shortText, g.keep)
+	buf := g.buffer(&g.out, int(end)+shortText)
+	out := buf.Bytes()
 	for i, r := range refs {
 		src, from := g.srcs[r.batch], int(g.starts[r.batch][r.row])
 		at, to := int(offs[i]), int(offs[i+1])
@@ -211,7 +235,7 @@ func (g *gatherTexts) gather(refs []rowRef) arrow.Array {
 		copy(out[at:to], src[from:])
 	}
 	bits, nulls := g.gatherNulls(refs)
-	return g.array(len(refs), nulls, bits, memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offs)), memory.NewBufferBytes(out[:end]))
+	return g.array(len(refs), nulls, bits, offBuf, buf)
 }
 
 // shortText is the length up to which one move takes the place of a copy.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"leat/internal/columnar"
 	"leat/lakehouse/spec"
@@ -19,8 +20,13 @@ type MergeOptions struct {
 	Engine *Engine
 	// DropDelete leaves out rows that end as deleted.
 	DropDelete bool
-	// Keep makes the arrays of every chunk their own memory.
+	// Keep makes the arrays of every chunk their own memory, which Mem, if set, allocates.
 	Keep bool
+	Mem  memory.Allocator
+	// Ordered says that of a key's rows that of a later stream is the younger one: see
+	// OrderRuns. Rows then have no sequence numbers and, unless Kinds is set, no kinds.
+	// Deduplicate alone may be ordered.
+	Ordered, Kinds bool
 	// Changes, if set, has the changes collected that the merge means.
 	Changes *ChangeOptions
 	// OpenReference opens the files of references, nil as the others are opened.
@@ -113,6 +119,7 @@ func (m *Merge) compile(columns *columnar.Schema) error {
 		if m.cols[i], err = newGatherer(f.Type, m.opts.Keep); err != nil {
 			return err
 		}
+		m.cols[i].allocate(m.opts.Mem)
 	}
 	return nil
 }
@@ -182,6 +189,9 @@ func (m *Merge) less(i, j int) bool {
 		if c := m.order.compare(rowRef{a.slot, uint32(a.row)}, rowRef{b.slot, uint32(b.row)}); c != 0 {
 			return c < 0
 		}
+	}
+	if m.opts.Ordered {
+		return i < j
 	}
 	return a.rows.Seq[a.row] < b.rows.Seq[b.row]
 }
@@ -374,6 +384,9 @@ func (m *Merge) Next(n int) (*Rows, error) {
 	}
 	if c == nil {
 		return nil, io.EOF
+	}
+	if m.opts.Ordered && !m.opts.Kinds && m.window != nil {
+		return &Rows{Values: slices.Clone(c.values), Seq: c.seq, Kinds: c.kinds}, nil // zeros, all of them
 	}
 	return &Rows{Values: slices.Clone(c.values), Seq: slices.Clone(c.seq), Kinds: slices.Clone(c.kinds)}, nil
 }

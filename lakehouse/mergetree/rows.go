@@ -15,6 +15,8 @@ type Rows struct {
 	Values []arrow.Array
 	Seq    []int64
 	Kinds  []int8
+	// NoDeletes says that no row is a retraction; Kinds may then be 0 where they are not.
+	NoDeletes bool
 	// System holds what Seq and Kinds stand in.
 	System []arrow.Array
 	// Positions are the places of the rows in their file where a reader left some out; nil where it left none out.

@@ -65,7 +65,11 @@ func (m *Merge) fillWindow() error {
 		c.row += n
 		w.cuts = append(w.cuts, len(w.from))
 	}
-	w.merge()
+	if m.opts.Ordered {
+		w.youngest()
+	} else {
+		w.merge()
+	}
 	return nil
 }
 
@@ -131,10 +135,17 @@ func (m *Merge) nextWindowed(n int) (*chunk, error) {
 				break
 			}
 		}
-		m.resolveWindow(n)
+		if m.opts.Ordered {
+			m.takeYoungest(n)
+		} else {
+			m.resolveWindow(n)
+		}
 	}
 	if len(m.refs) == 0 {
 		return nil, nil
+	}
+	if m.opts.Ordered {
+		m.unread()
 	}
 	return m.gather(), nil
 }

@@ -87,7 +87,11 @@ func NameOf(name string) string {
 func Open(f fileio.File, path string, wanted []columnar.Field, opts format.ReadOptions) (Reader, error) {
 	var r Reader
 	var err error
-	switch NameOf(path) {
+	name := NameOf(path)
+	if pool, ok := opts.Mem.(*columnar.Pool); ok && name != Parquet {
+		opts.Mem = pool.Zeroed() // readers that count on it
+	}
+	switch name {
 	case Parquet:
 		r, err = format.OpenReader(f, path, wanted, opts)
 	case ORC:
