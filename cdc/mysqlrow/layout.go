@@ -63,7 +63,6 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 	for i, t := range p.targets {
 		wanted[t.Column] = &p.cells[i]
 	}
-	unsigned := m.unsigned()
 	enums, sets := m.Enums, m.Sets
 	for i, c := range p.cols {
 		if len(m.Names) == len(p.cols) && !strings.EqualFold(string(m.Names[i]), c.Name) {
@@ -78,9 +77,6 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 		} else if inner == mysql.MYSQL_TYPE_SET {
 			s.labels, sets = takeLabels(c, sets)
 		}
-		if unsigned != nil && isNumeric(m.Types[i]) && c.signed() && unsigned[i] != c.Unsigned() {
-			return nil, p.changed("column '%s' differs in UNSIGNED from %s", c.Name, c.sqlType())
-		}
 		s.cell = wanted[i]
 		if s.cell == nil {
 			s.read = readSkip
@@ -90,7 +86,24 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 		}
 		l.steps[i] = s
 	}
+	// A map does not say whether it counts YEAR columns: either reading may be the right one.
+	if other := p.otherSign(m, true); other >= 0 && p.otherSign(m, false) >= 0 {
+		c := p.cols[other]
+		return nil, p.changed("column '%s' differs in UNSIGNED from %s", c.Name, c.sqlType())
+	}
 	return l, nil
+}
+
+// otherSign is the first column that is UNSIGNED in the map and not at the
+// source, or the other way round; -1 if there is none.
+func (p *Plan) otherSign(m TableMap, years bool) int {
+	unsigned := m.unsigned(years)
+	for i, c := range p.cols {
+		if unsigned != nil && c.signed() && isNumeric(m.Types[i], years) && unsigned[i] != c.Unsigned() {
+			return i
+		}
+	}
+	return -1
 }
 
 // takeLabels gives the labels of a column: the next ones of the table map, or

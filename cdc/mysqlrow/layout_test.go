@@ -71,6 +71,24 @@ func TestBindNamesTheDifference(t *testing.T) {
 	}
 }
 
+// TestYearsWithAndWithoutASign binds table maps of servers that give YEAR
+// columns a bit of signedness and of older ones that do not.
+func TestYearsWithAndWithoutASign(t *testing.T) {
+	t.Parallel()
+	cols := []Column{col("a", "int unsigned"), col("b", "int"), col("y", "year"), col("c", "int unsigned"), col("d", "int")}
+	plan, err := NewPlan(cols, []Target{{3, columnar.Of(columnar.BigInt)}}, Options{Table: "shop.years"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for signedness, good := range map[byte]bool{0b10110000: true, 0b10100000: true, 0b10000000: false, 0b11110000: false, 0b10111000: false} {
+		m := tableMap(cols...)
+		m.Signedness = []byte{signedness}
+		if _, err := plan.Bind(m); good && err != nil || !good && codeOf(err) != diag.CodeSourceChanged {
+			t.Errorf("signedness %08b: %v", signedness, err)
+		}
+	}
+}
+
 func names(s ...string) [][]byte {
 	var out [][]byte
 	for _, n := range s {

@@ -64,11 +64,14 @@ func cloneTexts(texts [][]byte) [][]byte {
 	return out
 }
 
-// isNumeric reports the wire types that have a bit in Signedness.
-func isNumeric(wire byte) bool {
+// isNumeric reports the wire types that have a bit in Signedness. YEAR has one
+// since some MySQL 8.0; 8.0.15 leaves it out.
+func isNumeric(wire byte, years bool) bool {
 	switch wire {
-	case mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_DOUBLE, mysql.MYSQL_TYPE_YEAR:
+	case mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_DOUBLE:
 		return true
+	case mysql.MYSQL_TYPE_YEAR:
+		return years
 	default:
 		return isInteger(wire)
 	}
@@ -83,15 +86,16 @@ func isInteger(wire byte) bool {
 	}
 }
 
-// unsigned lists for each column whether it is UNSIGNED; nil if the map does not tell.
-func (m TableMap) unsigned() []bool {
+// unsigned lists for each column whether it is UNSIGNED; nil if the map does not
+// tell. years says whether YEAR columns have a bit.
+func (m TableMap) unsigned(years bool) []bool {
 	if len(m.Signedness) == 0 {
 		return nil
 	}
 	out := make([]bool, len(m.Types))
 	bit := 0
 	for i, t := range m.Types {
-		if !isNumeric(t) {
+		if !isNumeric(t, years) {
 			continue
 		}
 		if bit/8 < len(m.Signedness) {

@@ -121,7 +121,7 @@ func BenchmarkSnapshot(b *testing.B) {
 }
 
 func BenchmarkStream(b *testing.B) {
-	if err := gtidServer.Exec("RESET BINARY LOGS AND GTIDS"); err != nil {
+	if err := gtidServer.Exec(gtidServer.ResetLog()); err != nil {
 		b.Fatal(err)
 	}
 	prepareBench(b, gtidServer)
@@ -134,7 +134,7 @@ func BenchmarkStream(b *testing.B) {
 func BenchmarkSmallTransactions(b *testing.B) {
 	s := gtidServer
 	const txns = 100_000
-	err := s.Exec("RESET BINARY LOGS AND GTIDS", "DROP DATABASE IF EXISTS bench", "CREATE DATABASE bench", "SET GLOBAL sync_binlog = 0, GLOBAL innodb_flush_log_at_trx_commit = 0",
+	err := s.Exec(s.ResetLog(), "DROP DATABASE IF EXISTS bench", "CREATE DATABASE bench", "SET GLOBAL sync_binlog = 0, GLOBAL innodb_flush_log_at_trx_commit = 0",
 		"CREATE TABLE bench.orders (order_id BIGINT NOT NULL PRIMARY KEY AUTO_INCREMENT, user_id BIGINT, amount DECIMAL(18,2), status VARCHAR(20), city VARCHAR(64), create_time DATETIME, quantity INT)",
 		"CREATE PROCEDURE bench.fill() BEGIN DECLARE i INT DEFAULT 0; WHILE i < 100000 DO INSERT INTO bench.orders VALUES (NULL, i, i / 3, 'paid', 'city', '2024-01-01', 3); SET i = i + 1; END WHILE; END",
 		"CALL bench.fill()")

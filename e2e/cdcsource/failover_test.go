@@ -90,13 +90,17 @@ func TestFailoverToAReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	words := strings.NewReplacer()
+	if !second.Install.AtLeast(8, 0, 23) {
+		words = strings.NewReplacer("REPLICATION SOURCE", "MASTER", "SOURCE_", "MASTER_", "REPLICA", "SLAVE")
+	}
 	t.Cleanup(func() {
-		_ = second.Exec("STOP REPLICA")
+		_ = second.Exec(words.Replace("STOP REPLICA"))
 		_ = second.Stop()
 	})
-	err = second.Exec("RESET BINARY LOGS AND GTIDS", fmt.Sprintf(
-		"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, SOURCE_USER='root', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", first.Port),
-		"START REPLICA")
+	err = second.Exec(second.ResetLog(), words.Replace(fmt.Sprintf(
+		"CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=%d, SOURCE_USER='root', SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", first.Port)),
+		words.Replace("START REPLICA"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,10 +158,20 @@ func TestRowsChangedByForeignKeys(t *testing.T) {
 	if err := s.Exec("DELETE FROM " + db + ".accounts WHERE id <= 500"); err != nil {
 		t.Fatal(err)
 	}
-	x.await("the rows are still there", func(dataflow.SourceStatus) bool {
+	if err := s.Exec("UPDATE " + db + ".child SET id = -7 WHERE owner = 510"); err != nil {
+		t.Fatal(err)
+	}
+	want := countOf(t, s, db, "child")
+	if !s.Install.AtLeast(9, 6, 0) {
+		want = rowsAtStart // such a server does not tell
+	}
+	x.await("the last change is not read", func(dataflow.SourceStatus) bool {
 		x.col.mu.Lock()
 		defer x.col.mu.Unlock()
-		return len(x.col.tables[0]) == countOf(t, s, db, "child")
+		return x.col.tables[0]["-7"] != ""
 	})
 	x.end()
+	if got := len(x.col.tables[0]); got != want {
+		t.Errorf("%d rows, want %d", got, want)
+	}
 }

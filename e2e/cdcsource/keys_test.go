@@ -91,8 +91,11 @@ func TestKeysOfAllForms(t *testing.T) {
 		for _, sh := range shapes {
 			numbers := "(SELECT id DIV 10 AS n FROM " + db + ".accounts) x"
 			ddl := sh.ddl
-			if s == mariaServer { // which has no indexes over expressions
+			if s == mariaServer || !s.Install.AtLeast(8, 0, 23) { // which have no indexes over expressions, or tell of their columns
 				ddl = strings.Replace(ddl, ", INDEX ((a + 5))", "", 1)
+			}
+			if !s.Install.AtLeast(8, 0, 23) {
+				ddl = strings.Replace(ddl, " INVISIBLE", "", 1)
 			}
 			sql := []string{"CREATE TABLE " + db + "." + sh.name + " " + ddl}
 			for _, q := range sh.fill {

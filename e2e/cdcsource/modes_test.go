@@ -2,7 +2,6 @@ package cdcsource
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,38 +15,11 @@ import (
 // endOfLog gives file, offset and GTID set of the server now.
 func endOfLog(t *testing.T, s *mysqld.Server) (file string, offset uint64, gtids string) {
 	t.Helper()
-	c, err := s.Connect("")
+	end, err := s.EndOfLog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }()
-	show := "SHOW BINARY LOG STATUS"
-	if s == mariaServer {
-		show = "SHOW MASTER STATUS"
-	}
-	r, err := c.Execute(show)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := func(i int) string {
-		x, err := r.GetString(0, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Clone(x)
-	}
-	offset, err = strconv.ParseUint(text(1), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s != mariaServer {
-		return text(0), offset, strings.ReplaceAll(text(4), "\n", "")
-	}
-	file = text(0)
-	if r, err = c.Execute(fmt.Sprintf("SELECT BINLOG_GTID_POS('%s', %d)", file, offset)); err != nil {
-		t.Fatal(err)
-	}
-	return file, offset, text(0)
+	return end.File, end.Offset, end.GTIDs
 }
 
 // TestStartupModes makes three changes and starts between the first and the second.

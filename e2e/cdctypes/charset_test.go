@@ -43,10 +43,11 @@ func codes(charset string) []string {
 func TestEveryCharacter(t *testing.T) {
 	s, c := start(t)
 	execute(t, c, "SET sql_mode = '', cte_max_recursion_depth = 70000")
-	execute(t, c, "CREATE TABLE numbers (n INT PRIMARY KEY) SELECT * FROM (WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 65535) SELECT n FROM r) x")
+	execute(t, c, "CREATE TABLE numbers (n INT PRIMARY KEY)")
+	execute(t, c, "INSERT INTO numbers SELECT * FROM (WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 65535) SELECT n FROM r) x")
 	sets := execute(t, c, "SELECT character_set_name FROM information_schema.character_sets WHERE character_set_name <> 'binary'")
 	readers := make(map[string]*charsetTable)
-	from := position(t, c)
+	from := position(t, s)
 	for i := range sets.RowNumber() {
 		name, err := sets.GetString(i, 0)
 		if err != nil {
@@ -54,7 +55,7 @@ func TestEveryCharacter(t *testing.T) {
 		}
 		readers[name] = newCharsetTable(t, c, name)
 	}
-	readBinlog(t, s, from, position(t, c), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
+	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
 		tab := readers[string(m.Table)]
 		layout, err := tab.plan.Bind(mysqlrow.TableMapOf(m))
 		if err != nil {
@@ -97,7 +98,7 @@ func newCharsetTable(t *testing.T, c *client.Conn, name string) *charsetTable {
 }
 
 // check compares what was read with the server's own conversion. Where that has
-// no character, and gives '?', any is good: some tables know more than the server.
+// no character, and gives '?' or, before 8.0.31, nothing, any is good: some tables know more than the server.
 func (tab *charsetTable) check(t *testing.T, path string, b *mysqlrow.Builder, rows int, want func(i int) (text, bytes string)) {
 	t.Helper()
 	batch, err := b.Finish(&columnar.Schema{Fields: []columnar.Field{{Name: "v", Type: columnar.StringType()}}})
@@ -113,7 +114,7 @@ func (tab *charsetTable) check(t *testing.T, path string, b *mysqlrow.Builder, r
 	for i := range rows {
 		text, code := want(i)
 		g := got.Value(i)
-		if g == text || g != "" && strings.HasPrefix(text, "?") && code != "3F" {
+		if g == text || g != "" && (text == "" || strings.HasPrefix(text, "?") && code != "3F") {
 			continue
 		}
 		if bad++; bad <= 5 {

@@ -134,7 +134,7 @@ func TestRandomValues(t *testing.T) {
 	}
 	execute(t, c, "CREATE TABLE random (id INT AUTO_INCREMENT PRIMARY KEY, "+strings.Join(columnsSQL, ", ")+")")
 	plan, schema := everyColumn(t, c, "random")
-	from := position(t, c)
+	from := position(t, s)
 	for range 20 {
 		var rows []string
 		for range 100 {
@@ -147,7 +147,7 @@ func TestRandomValues(t *testing.T) {
 		execute(t, c, "INSERT INTO random VALUES "+strings.Join(rows, ", "))
 	}
 	binlog, snapshot := mysqlrow.NewBuilder(plan, 2000), mysqlrow.NewBuilder(plan, 2000)
-	readBinlog(t, s, from, position(t, c), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
+	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
 		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
 		if err != nil {
 			return err

@@ -112,18 +112,13 @@ func selectPackets(t *testing.T, c *client.Conn, query string, row func(packet [
 }
 
 // position is the end of the binlog.
-func position(t *testing.T, c *client.Conn) mysql.Position {
+func position(t *testing.T, s *mysqld.Server) mysql.Position {
 	t.Helper()
-	r := execute(t, c, "SHOW BINARY LOG STATUS")
-	file, err := r.GetString(0, 0)
+	end, err := s.EndOfLog()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pos, err := r.GetUint(0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return mysql.Position{Name: file, Pos: uint32(pos)}
+	return mysql.Position{Name: end.File, Pos: uint32(end.Offset)}
 }
 
 // untilHandler says when the stream has passed a position.
@@ -193,7 +188,7 @@ func streamBinlog(t *testing.T, s *mysqld.Server, from, to mysql.Position, rows 
 func rowsError(t *testing.T, s *mysqld.Server, c *client.Conn, plan *mysqlrow.Plan, from mysql.Position) error {
 	t.Helper()
 	b := mysqlrow.NewBuilder(plan, 8)
-	return streamBinlog(t, s, from, position(t, c), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
+	return streamBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
 		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
 		if err != nil {
 			return err

@@ -38,6 +38,8 @@ type Server struct {
 	Port    int
 	Version string
 	DataDir string
+	// Install is the program that runs.
+	Install *Install
 
 	cmd   *exec.Cmd
 	guard *guard
@@ -57,7 +59,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s := &Server{Version: in.Version, DataDir: opt.DataDir}
+	s := &Server{Version: in.Version, DataDir: opt.DataDir, Install: in}
 	if s.DataDir == "" {
 		dir, err := os.MkdirTemp("", "leat-mysql-")
 		if err != nil {
