@@ -251,7 +251,8 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 }
 
 // Scan gives the rows of a snapshot to each, split by split. The batches are
-// released after each returns.
+// released after each returns, and their memory is used again: arrays that are to
+// be kept are retained, texts of them copied.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, each func(*columnar.Batch) error) error {
 	p, err := t.ScanPlan(ctx, o)
 	if err != nil {

@@ -39,7 +39,8 @@ type plainSource struct{ mergetree.RowReader }
 
 func (f plainSource) next() (*mergetree.Rows, error) { return f.Next() }
 
-// Next gives the next rows, which the caller releases; io.EOF at the end.
+// Next gives the next rows, which the caller releases; io.EOF at the end. See
+// Table.Scan for what is kept beyond that.
 func (r *SplitReader) Next() (*columnar.Batch, error) {
 	for {
 		if r.cur == nil {

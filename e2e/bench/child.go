@@ -37,17 +37,33 @@ func startChild(ctx context.Context, logFile string, env []string, name string, 
 	c := &child{cmd: exec.CommandContext(ctx, name, args...), log: f}
 	c.cmd.Stdout, c.cmd.Stderr = f, f
 	c.cmd.Env = append(os.Environ(), env...)
+	return c, c.begin()
+}
+
+// startPiped starts a program that reads in and writes to out; the log gets what it says besides.
+func startPiped(ctx context.Context, logFile string, in, out *os.File, name string, args ...string) (*child, error) {
+	f, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	c := &child{cmd: exec.CommandContext(ctx, name, args...), log: f}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = in, out, f
+	return c, c.begin()
+}
+
+// begin starts the program.
+func (c *child) begin() error {
 	// A child that is given up gets the chance to end in order.
 	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(syscall.SIGTERM) }
 	c.cmd.WaitDelay = 20 * time.Second
 	c.start = time.Now()
 	if err := c.cmd.Start(); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("starting %s: %w", name, err)
+		c.log.Close()
+		return fmt.Errorf("starting %s: %w", c.cmd.Path, err)
 	}
 	c.peak, c.done = make(chan float64, 1), make(chan struct{})
 	go c.watchMemory()
-	return c, nil
+	return nil
 }
 
 // watchMemory reads the high-water mark as long as the child runs. The figure

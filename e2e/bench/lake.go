@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -50,8 +51,9 @@ var lakeSteps = map[string]func(ctx context.Context, in lakeInput) (any, error){
 	"flush": flushOrders, "runs": makeRuns, "read": mergeRead, "compact": compactRuns,
 }
 
-// RunLakeStep runs one step of the merge tree in this process; input is what the driver gave.
-func RunLakeStep(ctx context.Context, name, input string, out io.Writer) error {
+// RunLakeStep runs one step of the merge tree in this process, once for each line
+// of turns; input is what the driver gave.
+func RunLakeStep(ctx context.Context, name, input string, turns io.Reader, out io.Writer) error {
 	var in lakeInput
 	if err := json.Unmarshal([]byte(input), &in); err != nil {
 		return fmt.Errorf("reading the input of step %s: %w", name, err)
@@ -60,11 +62,16 @@ func RunLakeStep(ctx context.Context, name, input string, out io.Writer) error {
 	if step == nil {
 		return fmt.Errorf("unknown step %q", name)
 	}
-	res, err := step(ctx, in)
-	if err != nil {
-		return fmt.Errorf("step %s: %w", name, err)
+	for lines := bufio.NewScanner(turns); lines.Scan(); {
+		res, err := step(ctx, in)
+		if err != nil {
+			return fmt.Errorf("step %s: %w", name, err)
+		}
+		if err := json.NewEncoder(out).Encode(res); err != nil {
+			return fmt.Errorf("step %s: %w", name, err)
+		}
 	}
-	return json.NewEncoder(out).Encode(res)
+	return nil
 }
 
 // meter measures this process.

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"leat/e2e/judge"
@@ -19,7 +20,7 @@ func TestLakeStepsSeeEveryRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		if err := RunLakeStep(t.Context(), name, string(b), &out); err != nil {
+		if err := RunLakeStep(t.Context(), name, string(b), strings.NewReader("once\n"), &out); err != nil {
 			t.Fatal(err)
 		}
 		if err := json.Unmarshal(out.Bytes(), into); err != nil {

@@ -1,10 +1,12 @@
 package bench
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -20,8 +22,8 @@ var LakeWorkloads = []string{"FLUSH", "READ", "COMPACT"}
 // lakeRuns is how many runs READ and COMPACT merge.
 const lakeRuns = 5
 
-// javaWarmUps are runs of the Java library before those that count: its times fall for that long.
-const javaWarmUps = 4
+// warmUps are runs of both before those that count, in turns as those are: Java's times fall for that long.
+var warmUps = map[string]int{"READ": 20, "COMPACT": 4}
 
 // lakeBench is a sitting over the merge tree.
 type lakeBench struct {
@@ -64,23 +66,65 @@ func (b *lakeBench) measure(ctx context.Context, name string, run func(context.C
 
 // step runs a step in a process of its own; into gets what it prints.
 func (b *lakeBench) step(ctx context.Context, name string, shuffled bool, into any) (usage, error) {
-	text, err := json.Marshal(lakeInput{Warehouse: b.warehouse, Rows: b.LakeRows, Runs: lakeRuns, Shuffled: shuffled})
-	if err != nil {
-		return usage{}, fmt.Errorf("step %s: %w", name, err)
-	}
-	log := filepath.Join(b.WorkDir, "lake.log")
-	c, err := startChild(ctx, log, nil, b.Self, "lake", name, string(text))
+	p, err := b.startStep(ctx, name, shuffled)
 	if err != nil {
 		return usage{}, err
 	}
-	u, err := c.wait()
+	err = p.turn(into)
+	u, werr := p.end()
+	return u, errors.Join(err, werr)
+}
+
+// stepProcess is a process that runs a step turn by turn.
+type stepProcess struct {
+	*child
+	name  string
+	turns io.WriteCloser
+	lines *bufio.Reader
+}
+
+func (b *lakeBench) startStep(ctx context.Context, name string, shuffled bool) (*stepProcess, error) {
+	text, err := json.Marshal(lakeInput{Warehouse: b.warehouse, Rows: b.LakeRows, Runs: lakeRuns, Shuffled: shuffled})
 	if err != nil {
-		return u, err
+		return nil, fmt.Errorf("step %s: %w", name, err)
 	}
-	if err := json.Unmarshal([]byte(tail(log)), into); err != nil {
-		return u, fmt.Errorf("reading what step %s measured: %w", name, err)
+	turns, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("step %s: %w", name, err)
 	}
-	return u, nil
+	defer turns.Close()
+	out, answers, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("step %s: %w", name, err), in.Close())
+	}
+	defer answers.Close()
+	c, err := startPiped(ctx, filepath.Join(b.WorkDir, "lake.log"), turns, answers, b.Self, "lake", name, string(text))
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	return &stepProcess{child: c, name: name, turns: in, lines: bufio.NewReader(out)}, nil
+}
+
+// turn runs the step once; into gets what it prints.
+func (p *stepProcess) turn(into any) error {
+	if _, err := fmt.Fprintln(p.turns, "go"); err != nil {
+		return fmt.Errorf("step %s: %w", p.name, err)
+	}
+	line, err := p.lines.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, into)
+	}
+	if err != nil {
+		return fmt.Errorf("reading what step %s measured: %w", p.name, err)
+	}
+	return nil
+}
+
+// end closes the input, at which the process ends.
+func (p *stepProcess) end() (usage, error) {
+	err := p.turns.Close()
+	u, werr := p.wait()
+	return u, errors.Join(err, werr)
 }
 
 // flush measures sort, merge and encode beside the bare encode of the same rows.
@@ -131,39 +175,47 @@ func (b *lakeBench) makeRuns(ctx context.Context) error {
 	return err
 }
 
-// beside runs a step in turn with the same work of the Java library, which is warm by then.
-func (b *lakeBench) beside(ctx context.Context, name string, args []string) (line, error) {
+// beside runs a step in turn with the same work of the Java library. Each has a
+// process that lives through all runs, the first of which do not count: neither
+// start-up nor compiling nor the first memory of the process is in the figures.
+func (b *lakeBench) beside(ctx context.Context, name string, args []string) (out line, err error) {
 	args = append([]string{"bench-" + name, "--warehouse", b.warehouse, "--table", b.table}, args...)
+	p, err := b.startStep(ctx, name, false)
+	if err != nil {
+		return nil, err
+	}
 	var ours, theirs []measured
-	var peak float64
-	for i := range javaWarmUps + b.Rounds {
+	warm := warmUps[strings.ToUpper(name)]
+	for i := range warm + b.Rounds {
+		var leat, java measured
 		answer, err := b.oracle.Call("", args...)
+		if err == nil {
+			err = json.Unmarshal(answer[0], &java)
+		}
+		if err == nil {
+			err = p.turn(&leat)
+		}
 		if err != nil {
-			return nil, err
+			_, eerr := p.end()
+			return nil, errors.Join(err, eerr)
 		}
-		var java measured
-		if err := json.Unmarshal(answer[0], &java); err != nil {
-			return nil, fmt.Errorf("reading the oracle's answer: %w", err)
-		}
-		b.Log.Info("java", "run", i, "wall_s", java.WallS, "cpu_s", java.CPUS)
-		if i < javaWarmUps {
-			continue
-		}
-		var leat measured
-		u, err := b.step(ctx, name, false, &leat)
-		if err != nil {
-			return nil, err
-		}
-		b.Log.Info("leat", "run", i, "wall_s", leat.WallS, "cpu_s", leat.CPUS)
+		b.Log.Info("run", "number", i, "java_wall_s", java.WallS, "java_cpu_s", java.CPUS, "leat_wall_s", leat.WallS, "leat_cpu_s", leat.CPUS)
 		if leat.Rows != java.Rows || leat.Sum != java.Sum {
-			return nil, fmt.Errorf("leat gives %d rows and the sum %d, Java %d and %d", leat.Rows, leat.Sum, java.Rows, java.Sum)
+			_, eerr := p.end()
+			return nil, errors.Join(fmt.Errorf("leat gives %d rows and the sum %d, Java %d and %d", leat.Rows, leat.Sum, java.Rows, java.Sum), eerr)
 		}
-		ours, theirs, peak = append(ours, leat), append(theirs, java), max(peak, u.rssMB)
+		if i >= warm {
+			ours, theirs = append(ours, leat), append(theirs, java)
+		}
+	}
+	u, err := p.end()
+	if err != nil {
+		return nil, err
 	}
 	wall, cpu := func(m measured) float64 { return m.WallS }, func(m measured) float64 { return m.CPUS }
 	mb := float64(b.input) / 1e6
 	return line{
-		"rows": b.LakeRows, "runs": lakeRuns, "input_mb": mb, "merged_rows": ours[0].Rows, "peak_rss_mb": math.Round(peak),
+		"rows": b.LakeRows, "runs": lakeRuns, "input_mb": mb, "merged_rows": ours[0].Rows, "peak_rss_mb": math.Round(u.rssMB),
 		"leat_wall_s": median(ours, wall), "leat_cpu_s": median(ours, cpu), "java_wall_s": median(theirs, wall), "java_cpu_s": median(theirs, cpu),
 		"times_wall": median(theirs, wall) / median(ours, wall), "times_cpu": median(theirs, cpu) / median(ours, cpu),
 		"leat_mb_per_s": mb / median(ours, wall), "java_mb_per_s": mb / median(theirs, wall),

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) (err error) {
 		return files.Serve(ctx, args[1], os.Stdin, os.Stdout)
 	}
 	if len(args) == 3 && args[0] == "lake" {
-		return bench.RunLakeStep(ctx, args[1], args[2], os.Stdout)
+		return bench.RunLakeStep(ctx, args[1], args[2], os.Stdin, os.Stdout)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	cfg := bench.Config{Log: log, Every: "10s", W3Int: "1s"}
