@@ -20,9 +20,9 @@ const chunkHeader = 3
 // maxBlockSize is the greatest chunk size of the format.
 const maxBlockSize = 1 << 23
 
-// compressor appends the compressed form of src to dst.
+// compressor gives the compressed form of src, valid until the next call.
 type compressor interface {
-	compress(dst, src []byte) ([]byte, error)
+	compress(src []byte) ([]byte, error)
 }
 
 // newCompressor gives nil for CompressionNone.
@@ -37,7 +37,7 @@ func newCompressor(c Compression, level int) (compressor, error) {
 		}
 		return &flateCompressor{w: w}, nil
 	case CompressionSnappy:
-		return snappyCompressor{}, nil
+		return &snappyCompressor{}, nil
 	case CompressionLZ4:
 		return &lz4Compressor{}, nil
 	case CompressionZstd:
@@ -46,40 +46,45 @@ func newCompressor(c Compression, level int) (compressor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("starting zstd: %w", err)
 		}
-		return zstdCompressor{e}, nil
+		return &zstdCompressor{e: e}, nil
 	default:
 		return nil, &UnsupportedError{Feature: "compression " + c.String()}
 	}
 }
 
-type zstdCompressor struct{ e *zstd.Encoder }
-
-func (z zstdCompressor) compress(dst, src []byte) ([]byte, error) {
-	return z.e.EncodeAll(src, dst), nil
+type zstdCompressor struct {
+	e   *zstd.Encoder
+	buf []byte
 }
 
-type snappyCompressor struct{}
-
-func (snappyCompressor) compress(dst, src []byte) ([]byte, error) {
-	at := len(dst)
-	dst = extend(dst, snappy.MaxEncodedLen(len(src)))
-	return dst[:at+len(snappy.Encode(dst[at:], src))], nil
+func (z *zstdCompressor) compress(src []byte) ([]byte, error) {
+	z.buf = z.e.EncodeAll(src, z.buf[:0])
+	return z.buf, nil
 }
 
-type lz4Compressor struct{ c lz4.Compressor }
+type snappyCompressor struct{ buf []byte }
 
-func (l *lz4Compressor) compress(dst, src []byte) ([]byte, error) {
-	at := len(dst)
-	dst = extend(dst, lz4.CompressBlockBound(len(src)))
-	n, err := l.c.CompressBlock(src, dst[at:])
+func (s *snappyCompressor) compress(src []byte) ([]byte, error) {
+	s.buf = grow(s.buf, snappy.MaxEncodedLen(len(src)))
+	return snappy.Encode(s.buf, src), nil
+}
+
+type lz4Compressor struct {
+	c   lz4.Compressor
+	buf []byte
+}
+
+func (l *lz4Compressor) compress(src []byte) ([]byte, error) {
+	l.buf = grow(l.buf, lz4.CompressBlockBound(len(src)))
+	n, err := l.c.CompressBlock(src, l.buf)
 	if err != nil {
-		return dst[:at], fmt.Errorf("compressing with lz4: %w", err)
+		return nil, fmt.Errorf("compressing with lz4: %w", err)
 	}
 	if n == 0 {
 		// It does not get smaller: the caller keeps the original.
-		return dst[:at+len(src)], nil
+		return src, nil
 	}
-	return dst[:at+n], nil
+	return l.buf[:n], nil
 }
 
 type flateCompressor struct {
@@ -87,16 +92,16 @@ type flateCompressor struct {
 	buf bytes.Buffer
 }
 
-func (f *flateCompressor) compress(dst, src []byte) ([]byte, error) {
+func (f *flateCompressor) compress(src []byte) ([]byte, error) {
 	f.buf.Reset()
 	f.w.Reset(&f.buf)
 	if _, err := f.w.Write(src); err != nil {
-		return dst, fmt.Errorf("compressing with zlib: %w", err)
+		return nil, fmt.Errorf("compressing with zlib: %w", err)
 	}
 	if err := f.w.Close(); err != nil {
-		return dst, fmt.Errorf("compressing with zlib: %w", err)
+		return nil, fmt.Errorf("compressing with zlib: %w", err)
 	}
-	return append(dst, f.buf.Bytes()...), nil
+	return f.buf.Bytes(), nil
 }
 
 // extend makes s longer by n bytes of any content.

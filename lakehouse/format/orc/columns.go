@@ -14,6 +14,7 @@ type columnSet struct {
 	noDictionary []string
 	share        float64
 	all          []columnWriter
+	outs         []*outStream
 }
 
 func (s *columnSet) fields(fields []columnar.Field, top bool) ([]columnWriter, error) {
@@ -28,11 +29,16 @@ func (s *columnSet) fields(fields []columnar.Field, top bool) ([]columnWriter, e
 	return out, nil
 }
 
-func (s *columnSet) out() *outStream { return newOutStream(s.codec, s.block) }
+// out makes a stream, which Writer.Close closes.
+func (s *columnSet) out() *outStream {
+	o := newOutStream(s.codec, s.block)
+	s.outs = append(s.outs, o)
+	return o
+}
 
 // add makes the writer of type t and of its children.
 func (s *columnSet) add(t columnar.DataType, dictionary bool) (columnWriter, error) {
-	base := newColumnBase(len(s.all), t, s.codec, s.block)
+	base := newColumnBase(len(s.all), t, s.out())
 	at := len(s.all)
 	s.all = append(s.all, nil)
 	c, err := s.make(base, t, dictionary)
@@ -60,7 +66,7 @@ func (s *columnSet) make(base columnBase, t columnar.DataType, dictionary bool) 
 			c.charLength = t.Length
 		}
 		if dictionary && s.share > 0 {
-			c.dict, c.share = newDictionary(), s.share
+			c.dict, c.share, c.blob = newDictionary(), s.share, s.out()
 		}
 		return c, nil
 	case columnar.Binary, columnar.VarBinary:

@@ -10,10 +10,17 @@ import (
 	"leat/internal/columnar"
 )
 
-// stream is a finished stream of a column.
+// stream is a finished stream of a column, in pieces.
 type stream struct {
 	kind streamKind
-	data []byte
+	data [][]byte
+}
+
+func (s *stream) size() (n int) {
+	for _, b := range s.data {
+		n += len(b)
+	}
+	return n
 }
 
 // columnWriter writes one column of the type tree. Parents call their children.
@@ -36,8 +43,6 @@ type columnWriter interface {
 // columnBase is what all columns have: PRESENT, statistics and the row index.
 type columnBase struct {
 	id       int
-	codec    compressor
-	block    int
 	nullable bool
 	present  boolWriter
 	// hasNull says that PRESENT is needed in this stripe.
@@ -54,9 +59,10 @@ type groupEntry struct {
 	stat          []byte
 }
 
-func newColumnBase(id int, t columnar.DataType, codec compressor, block int) columnBase {
-	b := columnBase{id: id, codec: codec, block: block, nullable: t.Nullable}
-	b.present.bytes.out = newOutStream(codec, block)
+// newColumnBase starts a column whose PRESENT goes to out.
+func newColumnBase(id int, t columnar.DataType, out *outStream) columnBase {
+	b := columnBase{id: id, nullable: t.Nullable}
+	b.present.bytes.out = out
 	s := fileStat{kind: statKindOf(t), scale: t.Scale, tsPerSecond: unitsPerSecond(t)}
 	if t.Kind == columnar.Char {
 		s.charLength = t.Length

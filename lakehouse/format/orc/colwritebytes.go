@@ -27,7 +27,9 @@ type stringColumn struct {
 	lens       []int64
 	padded     []byte
 	// dict is nil once the column is direct; share is what it must not exceed.
+	// blob takes its values at the end of a stripe.
 	dict  *dictionary
+	blob  *outStream
 	share float64
 	ids   []uint32
 	// starts are the lengths of ids at which row groups begin.
@@ -195,11 +197,10 @@ func (c *stringColumn) finishDictionary() ([]stream, columnEncoding, error) {
 	enc := columnEncoding{kind: encodingDictionaryV2, dictionarySize: uint64(c.dict.len())}
 	order, rank := c.dict.sorted()
 	c.lens = c.lens[:0]
-	blob := newOutStream(c.codec, c.block)
 	for _, id := range order {
 		b := c.dict.value(id)
 		c.lens = append(c.lens, int64(len(b)))
-		if err := blob.write(b); err != nil {
+		if err := c.blob.write(b); err != nil {
 			return nil, enc, err
 		}
 	}
@@ -229,7 +230,7 @@ func (c *stringColumn) finishDictionary() ([]stream, columnEncoding, error) {
 	if err != nil {
 		return nil, enc, err
 	}
-	b, err := blob.finish()
+	b, err := c.blob.finish()
 	return append(streams, stream{streamDictionaryData, b}), enc, err
 }
 
@@ -239,6 +240,7 @@ func (c *stringColumn) reset() {
 	c.lengths.out.reset()
 	if c.dict != nil {
 		c.dict.reset()
+		c.blob.reset()
 		c.ids, c.starts = c.ids[:0], c.starts[:0]
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -47,10 +48,11 @@ func footerBomb(t *testing.T) []byte {
 			t.Fatal(err)
 		}
 	}
-	b, err := out.finish()
+	pieces, err := out.finish()
 	if err != nil {
 		t.Fatal(err)
 	}
+	b := slices.Concat(pieces...)
 	ps := postScript{footerLength: uint64(len(b)), compression: CompressionZstd, blockSize: maxBlockSize / 2, version: []uint64{0, 12}, magic: magic}
 	tail := encode(ps.fields)
 	return append(append(append([]byte(magic), b...), tail...), byte(len(tail)))

@@ -68,10 +68,19 @@ func (w *intWriter) block(vals []int64) error {
 		return nil
 	}
 	w.enc = w.enc[:0]
-	lo, hi := rangeOf(vals)
+	s := shapeOf(vals)
 	// A repetition pays for its own header and that of the run after it from here on.
-	width := alignedWidth(w.width(lo, hi))
+	width := alignedWidth(w.width(s.lo, s.hi))
 	worth := max(4, (6*8+width)/width+1)
+	if s.lo == s.hi && len(vals) >= minRun {
+		w.repeat(vals[0], len(vals))
+		return w.out.write(w.enc)
+	}
+	if s.fixed || s.equal < min(worth, len(vals))-1 {
+		w.literals(vals, s)
+		return w.out.write(w.enc)
+	}
+	all := vals
 	for len(vals) > 0 {
 		if n := repeats(vals); n >= worth || n == len(vals) && n >= minRun {
 			w.repeat(vals[0], n)
@@ -79,8 +88,16 @@ func (w *intWriter) block(vals []int64) error {
 			continue
 		}
 		n := nextRepeat(vals, worth)
-		w.literals(vals[:n])
+		if n == len(all) {
+			w.literals(vals, s)
+		} else {
+			w.literals(vals[:n], shapeOf(vals[:n]))
+		}
 		vals = vals[n:]
+	}
+	if size, steps, ok := w.planDelta(all, s); ok && size < len(w.enc) {
+		w.enc = w.enc[:0]
+		w.delta(all, steps)
 	}
 	return w.out.write(w.enc)
 }
@@ -130,10 +147,12 @@ func (w *intWriter) header(kind, widthCode, n int) {
 // shape is what one pass over the values tells.
 type shape struct {
 	lo, hi int64
+	// equal is how many values are the same as the one before.
+	equal int
 	// fixed: all steps are equal. rising, falling: no step goes the other way.
 	fixed, rising, falling bool
-	// maxStep is the greatest absolute step but the first.
-	maxStep uint64
+	// stepBits is the width of the greatest absolute step but the first.
+	stepBits int
 }
 
 func shapeOf(vals []int64) shape {
@@ -142,48 +161,57 @@ func shapeOf(vals []int64) shape {
 		return s
 	}
 	first := vals[1] - vals[0]
-	prev := vals[0]
-	for i, v := range vals[1:] {
+	prev := vals[1]
+	lo, hi := min(vals[0], prev), max(vals[0], prev)
+	// The bits of all steps, of their differences to the first, and the sign
+	// bits of steps in either direction; no branch on what cannot be foretold.
+	var sizes, others uint64
+	down, up := first, -first
+	moves := int(uint64(first|-first) >> 63)
+	for _, v := range vals[2:] {
 		step := v - prev
 		prev = v
-		s.lo, s.hi = min(s.lo, v), max(s.hi, v)
-		if step != first {
-			s.fixed = false
-		}
-		if step < 0 {
-			s.rising = false
-			step = -step
-		} else if step > 0 {
-			s.falling = false
-		}
-		if i > 0 {
-			s.maxStep = max(s.maxStep, uint64(step))
-		}
+		lo, hi = min(lo, v), max(hi, v)
+		down, up = down|step, up|-step
+		others |= uint64(step ^ first)
+		moves += int(uint64(step|-step) >> 63)
+		sizes |= uint64(step ^ step>>63 - step>>63)
 	}
-	return s
+	return shape{
+		lo: lo, hi: hi, equal: len(vals) - 1 - moves, fixed: others == 0, rising: down >= 0, falling: up >= 0,
+		stepBits: bits.Len64(sizes),
+	}
 }
 
-// literals writes values without long repetitions.
-func (w *intWriter) literals(vals []int64) {
-	s := shapeOf(vals)
+// planDelta gives the length of vals in DELTA and the width of their steps;
+// false if steps go both ways.
+func (w *intWriter) planDelta(vals []int64, s shape) (size, steps int, ok bool) {
+	// Readers tell the direction from the sign of the first step: a falling
+	// sequence must not begin with two equal values.
+	if s.hi-s.lo < 0 || len(vals) < minRun || !s.fixed && !s.rising && (!s.falling || vals[1] == vals[0]) {
+		return 0, 0, false
+	}
+	if !s.fixed {
+		// Width 1 has no code here.
+		steps = max(2, alignedWidth(s.stepBits))
+	}
+	size = 2 + uvarintBytes(w.code(vals[0])) + uvarintBytes(zigzag(vals[1]-vals[0])) + packedBytes(len(vals)-2, steps)
+	return size, steps, true
+}
+
+func uvarintBytes(u uint64) int { return (bits.Len64(u|1) + 6) / 7 }
+
+// literals writes values of the given shape, taken for ones without long repetitions.
+func (w *intWriter) literals(vals []int64, s shape) {
 	width := alignedWidth(w.width(s.lo, s.hi))
 	direct := 2 + packedBytes(len(vals), width)
-	span := s.hi - s.lo
-	if span < 0 || len(vals) < minRun {
+	if s.hi-s.lo < 0 || len(vals) < minRun {
 		w.direct(vals, width)
 		return
 	}
-	if s.fixed || (s.rising || s.falling) && vals[1] != vals[0] {
-		steps := 0
-		if !s.fixed {
-			// Width 1 has no code here.
-			steps = max(2, alignedWidth(bits.Len64(s.maxStep)))
-		}
-		size := 2 + (bits.Len64(w.code(vals[0]))+6)/7 + (bits.Len64(zigzag(vals[1]-vals[0]))+6)/7 + packedBytes(len(vals)-2, steps)
-		if size < direct {
-			w.delta(vals, steps)
-			return
-		}
+	if size, steps, ok := w.planDelta(vals, s); ok && size < direct {
+		w.delta(vals, steps)
+		return
 	}
 	if width >= 16 && len(vals) >= 32 {
 		if p, ok := w.planPatches(vals, s); ok && 10*p.size < 9*direct {
@@ -242,24 +270,26 @@ type patchPlan struct {
 // maxPatches is the length of a patch list that has a code.
 const maxPatches = 31
 
-// planPatches picks the width that most values, less the minimum, fit into.
+// planPatches picks the width that most values, less the minimum, fit into. One
+// that all fit into is right where the minimum is far from zero.
 func (w *intWriter) planPatches(vals []int64, s shape) (patchPlan, bool) {
 	if s.lo <= -1<<55 || s.lo >= 1<<55 {
 		return patchPlan{}, false
 	}
-	var histogram [65]int
-	for _, v := range vals {
-		histogram[bits.Len64(uint64(v-s.lo))]++
-	}
 	longest := bits.Len64(uint64(s.hi - s.lo))
-	width, above := longest, 0
-	for width > 1 && above+histogram[width] <= min(len(vals)/10, maxPatches-3) {
-		above += histogram[width]
-		width--
+	p := patchPlan{width: alignedWidth(longest), baseBytes: bits.Len64(uint64(max(s.lo, -s.lo)))/8 + 1}
+	for p.width > 1 {
+		narrower := alignedBelow(p.width)
+		if wider(vals, s.lo, narrower) > min(len(vals)/10, maxPatches-3) {
+			break
+		}
+		p.width = narrower
 	}
-	p := patchPlan{width: alignedWidth(width), baseBytes: bits.Len64(uint64(max(s.lo, -s.lo)))/8 + 1}
 	if p.width >= longest {
-		return p, false
+		// Nothing to patch, but readers want a patch: one of zeros.
+		p.count, p.patchWidth, p.gapWidth, p.entryWidth = 1, 1, 1, 2
+		p.size = p.bytes(len(vals))
+		return p, p.width < 64
 	}
 	p.patchWidth = anyWidth(longest - p.width)
 	if p.width+p.patchWidth > 64 || p.patchWidth > 56 {
@@ -281,8 +311,30 @@ func (w *intWriter) planPatches(vals []int64, s shape) (patchPlan, bool) {
 	}
 	p.gapWidth = max(1, bits.Len(uint(gap)))
 	p.entryWidth = anyWidth(p.patchWidth + p.gapWidth)
-	p.size = 4 + p.baseBytes + packedBytes(len(vals), p.width) + packedBytes(p.count, p.entryWidth)
+	p.size = p.bytes(len(vals))
 	return p, p.count > 0 && p.count <= maxPatches && p.patchWidth+p.gapWidth <= 64
+}
+
+func (p *patchPlan) bytes(n int) int {
+	return 4 + p.baseBytes + packedBytes(n, p.width) + packedBytes(p.count, p.entryWidth)
+}
+
+// alignedBelow is the aligned width next to the given one, which is more than 1.
+func alignedBelow(width int) int {
+	if width <= 8 {
+		return width / 2
+	}
+	return width - 8
+}
+
+// wider counts the values that, less lo, do not fit into width bits.
+func wider(vals []int64, lo int64, width int) int {
+	n := 0
+	for _, v := range vals {
+		u := uint64(v-lo) >> (width & 63)
+		n += int((u | -u) >> 63)
+	}
+	return n
 }
 
 func (w *intWriter) patched(vals []int64, lo int64, p patchPlan) {
@@ -313,5 +365,5 @@ func (w *intWriter) patched(vals []int64, lo int64, p patchPlan) {
 		n++
 	}
 	w.enc = pack(w.enc, words, p.width)
-	w.enc = pack(w.enc, entries[:n], p.entryWidth)
+	w.enc = pack(w.enc, entries[:p.count], p.entryWidth)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,7 +79,7 @@ func encodeInts(t fatalizer, signed bool, vals []int64) []byte {
 	if err := w.flush(); err != nil {
 		t.Fatalf("flush: %v", err)
 	}
-	return w.out.out
+	return slices.Concat(w.out.pieces...)
 }
 
 // TestIntWriterPicksEncodings looks at the first run that typical sequences become.
@@ -117,6 +118,11 @@ func TestIntWriterPicksEncodings(t *testing.T) {
 			}
 			return -70000 - rnd.Int64N(15)
 		}), rlePatchedBase, 2 + 256 + 40},
+		{"far from zero", fill(512, func(int) int64 { return 1_700_000_000 + rnd.Int64N(100) }), rlePatchedBase, 4 + 5 + 512 + 1},
+		{"close to the minimum", fill(512, func(int) int64 { return -1<<54 + rnd.Int64N(100) }), rlePatchedBase, 4 + 8 + 512 + 1},
+		{"slowly rising", fill(512, func(i int) int64 { return 1e9 + int64(i/12) }), rleDelta, 2 + 5 + 1 + 128},
+		{"slowly falling", fill(512, func(i int) int64 { return 1e9 - int64((i+11)/12) }), rleDelta, 2 + 5 + 1 + 128},
+		{"falling behind equal ones", []int64{1e9, 1e9, 1e9 - 1, 1e9 - 3, 1e9 - 5}, rleDirect, 2 + 5*4},
 		{"extremes", []int64{math.MaxInt64, math.MinInt64, 0, math.MinInt64}, rleDirect, 2 + 4*8},
 		{"one", []int64{3}, rleDirect, 3},
 	}
@@ -304,7 +310,7 @@ func TestByteAndBoolRoundTrip(t *testing.T) {
 		if err := w.flush(); err != nil {
 			t.Fatalf("flush: %v", err)
 		}
-		b, err := w.bytes.out.finish()
+		pieces, err := w.bytes.out.finish()
 		if err != nil {
 			t.Fatalf("finish: %v", err)
 		}
@@ -312,7 +318,7 @@ func TestByteAndBoolRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("codec: %v", err)
 		}
-		in := plainIn(b)
+		in := plainIn(slices.Concat(pieces...))
 		in.codec, in.block = dec, 100
 		r := boolReader{bytes: byteReader{in: in}}
 		for _, m := range marks {

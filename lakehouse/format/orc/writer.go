@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -39,6 +40,7 @@ type Writer struct {
 	// root is the struct of the rows, all lists it and all below it in the order of the types.
 	root *structColumn
 	all  []columnWriter
+	outs []*outStream
 	// at is the number of bytes written, groupRows and stripeRows count rows since the last cut.
 	at, rows              int64
 	groupRows, stripeRows int
@@ -66,13 +68,13 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (*Writer, err
 	}
 	block := opts.ChunkSize
 	set := columnSet{codec: codec, block: block, noDictionary: opts.NoDictionary, share: opts.DictionaryShare, all: []columnWriter{nil}}
-	root := &structColumn{columnBase: newColumnBase(0, columnar.Of(columnar.Row).NotNull(), codec, block)}
+	root := &structColumn{columnBase: newColumnBase(0, columnar.Of(columnar.Row).NotNull(), set.out())}
 	set.all[0] = root
 	if root.children, err = set.fields(fields, true); err != nil {
 		return nil, fmt.Errorf("starting an ORC file: %w", err)
 	}
 	wr := &Writer{
-		w: w, opts: opts, codec: codec, kind: kind, fields: fields, types: types, root: root, all: set.all,
+		w: w, opts: opts, codec: codec, kind: kind, fields: fields, types: types, root: root, all: set.all, outs: set.outs,
 		tmp: outStream{codec: codec, block: block},
 	}
 	return wr, wr.emit([]byte(magic))
@@ -164,7 +166,11 @@ func (w *Writer) compressed(b []byte) ([]byte, error) {
 	if err := w.tmp.write(b); err != nil {
 		return nil, err
 	}
-	return w.tmp.finish()
+	pieces, err := w.tmp.finish()
+	if len(pieces) == 1 {
+		return pieces[0], err
+	}
+	return slices.Concat(pieces...), err
 }
 
 // cutStripe writes index, data and footer of the stripe.
@@ -205,10 +211,12 @@ func (w *Writer) cutStripe() error {
 	info.indexLength = uint64(w.at) - info.offset
 	for i, c := range w.all {
 		for _, s := range data[i] {
-			foot.streams = append(foot.streams, streamInfo{kind: s.kind, column: i, length: uint64(len(s.data))})
-			c.common().stripe.bytesOnDisk += uint64(len(s.data))
-			if err := w.emit(s.data); err != nil {
-				return err
+			foot.streams = append(foot.streams, streamInfo{kind: s.kind, column: i, length: uint64(s.size())})
+			c.common().stripe.bytesOnDisk += uint64(s.size())
+			for _, b := range s.data {
+				if err := w.emit(b); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -249,6 +257,10 @@ func (w *Writer) Close() (info FileInfo, err error) {
 	defer func() {
 		if w.err = err; err == nil {
 			w.err = errClosed
+		}
+		w.tmp.close()
+		for _, o := range w.outs {
+			o.close()
 		}
 	}()
 	if err := w.cutStripe(); err != nil {
