@@ -196,11 +196,9 @@ func (r *Reader) checkTable(n *conn, t *table, known map[string]tableState) erro
 		}
 		return t.missingTable(n)
 	}
-	if src.engine == "" {
-		return t.at(-1, &diag.Error{
-			Domain: diag.User, Code: diag.CodeSourceTable,
-			Msg: t.id() + " is a view, whose changes the binlog does not hold", Hint: "read the tables of the view",
-		})
+	info := TableInfo{Database: t.def.Database, Name: t.def.Name, View: src.engine == "", Sequence: src.kind == "SEQUENCE", Columns: src.columns}
+	if e := info.Unread(); e != nil {
+		return t.at(-1, e)
 	}
 	if r.cfg.needsSelect() {
 		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {

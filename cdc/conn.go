@@ -97,6 +97,11 @@ func (c *Config) open(ctx context.Context, tlsConfig *tls.Config) (*conn, error)
 		}
 		return nil, c.connectError(addr, err)
 	}
+	// The collation of the handshake is not known to every server, and some do not
+	// listen to it: names and labels would come in their character set.
+	if _, err := cc.Execute("SET NAMES utf8mb4"); err != nil {
+		return nil, errors.Join(c.connectError(addr, err), cc.Close())
+	}
 	if err := cc.SetDeadline(time.Time{}); err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
 	}

@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,9 @@ type sourceTable struct {
 	primary []string
 	// indexed names the columns that lead an index.
 	indexed []string
-	engine  string
+	// kind is TABLE_TYPE: BASE TABLE, SYSTEM VERSIONED, VIEW or SEQUENCE.
+	kind   string
+	engine string
 	// rows and rowBytes are the server's estimates.
 	rows     int64
 	rowBytes int64
@@ -44,9 +47,11 @@ func (t *sourceTable) transactional() bool {
 
 // columnNames lists the columns for suggestions.
 func (t *sourceTable) columnNames() []string {
-	out := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		out[i] = c.Name
+	var out []string
+	for _, c := range t.columns {
+		if !c.Hidden {
+			out = append(out, c.Name)
+		}
 	}
 	return out
 }
@@ -60,7 +65,7 @@ func literal(s string) string {
 }
 
 const columnQuery = `SELECT COLUMN_NAME, LOWER(DATA_TYPE), COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION,
- NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL, EXTRA
+ NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL, EXTRA, GENERATION_EXPRESSION
  FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION`
 
 // describe reads columns, keys and estimates of a table; nil if there is none.
@@ -72,31 +77,70 @@ func (n *conn) describe(database, table string) (*sourceTable, error) {
 	}
 	t := &sourceTable{}
 	for _, r := range cols.rows {
-		c := mysqlrow.Column{
-			Name: r[0], DataType: r[1], ColumnType: r[2], Length: number(r[3]),
-			Precision: int(number(r[4])), Scale: int(number(r[5])), FractionDigits: int(number(r[6])),
-			Charset: r[7], Collation: r[8], Nullable: r[9] == "YES", Comment: r[11],
-		}
-		c.Generated = strings.Contains(strings.ToUpper(r[13]), "GENERATED") && !strings.Contains(strings.ToUpper(r[13]), "DEFAULT_GENERATED")
-		if r[12] == "0" {
-			c.Default = &r[10]
-		}
-		t.columns = append(t.columns, c)
+		t.columns = append(t.columns, n.column(r))
 	}
-	keys, err := n.query(fmt.Sprintf(`SELECT INDEX_NAME, COLUMN_NAME, NON_UNIQUE, NULLABLE, SUB_PART FROM information_schema.STATISTICS
+	keys, err := n.query(fmt.Sprintf(`SELECT INDEX_NAME, COLUMN_NAME, NON_UNIQUE, NULLABLE, SUB_PART, INDEX_TYPE FROM information_schema.STATISTICS
  WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IS NOT NULL ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`, db, tb))
 	if err != nil {
 		return nil, err
 	}
 	t.takeKeys(keys)
-	info, err := n.query(fmt.Sprintf("SELECT ENGINE, TABLE_ROWS, AVG_ROW_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", db, tb))
+	info, err := n.query(fmt.Sprintf("SELECT TABLE_TYPE, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", db, tb))
 	if err != nil {
 		return nil, err
 	}
 	if len(info.rows) > 0 {
-		t.engine, t.rows, t.rowBytes = info.rows[0][0], number(info.rows[0][1]), number(info.rows[0][2])
+		r := info.rows[0]
+		t.kind, t.engine, t.rows, t.rowBytes = r[0], r[1], number(r[2]), number(r[3])
+	}
+	if n.mariadb() {
+		t.addHidden(keys)
 	}
 	return t, nil
+}
+
+// column reads a row of columnQuery.
+func (n *conn) column(r []string) mysqlrow.Column {
+	c := mysqlrow.Column{
+		Name: r[0], DataType: r[1], ColumnType: r[2], Length: number(r[3]),
+		Precision: int(number(r[4])), Scale: int(number(r[5])), FractionDigits: int(number(r[6])),
+		Charset: r[7], Collation: r[8], Nullable: r[9] == "YES", Comment: r[11], RowEnd: strings.EqualFold(r[14], "ROW END"),
+	}
+	extra := strings.ToUpper(r[13])
+	c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
+	// MariaDB writes a default as an expression, so that text stands in quotes and
+	// NULL is the one that every column has which may be NULL.
+	if r[12] == "0" && !(n.mariadb() && strings.EqualFold(r[10], "NULL")) {
+		c.Default = &r[10]
+	}
+	return c
+}
+
+// mariadb reports whether the server is a MariaDB.
+func (n *conn) mariadb() bool { return strings.Contains(n.GetServerVersion(), "MariaDB") }
+
+// addHidden adds the columns that rows of the log have and MariaDB does not list,
+// in their order: the period of a table WITH SYSTEM VERSIONING that names none,
+// and a hash for each unique key that is too long for an index.
+func (t *sourceTable) addHidden(keys resultTable) {
+	period := slices.ContainsFunc(t.columns, func(c mysqlrow.Column) bool { return c.RowEnd })
+	if t.kind == "SYSTEM VERSIONED" && !period {
+		for _, name := range []string{"row_start", "row_end"} {
+			t.columns = append(t.columns, mysqlrow.Column{
+				Name: name, DataType: "timestamp", ColumnType: "timestamp(6)", FractionDigits: 6, Generated: true, Hidden: true, RowEnd: name == "row_end",
+			})
+		}
+	}
+	if strings.EqualFold(t.engine, "MEMORY") {
+		return // whose indexes are hashes by themselves
+	}
+	hashes := 0
+	for i, r := range keys.rows {
+		if first := i == 0 || keys.rows[i-1][0] != r[0]; first && r[5] == "HASH" {
+			hashes++
+			t.columns = append(t.columns, mysqlrow.Column{Name: "DB_ROW_HASH_" + strconv.Itoa(hashes), DataType: "hash", ColumnType: "hash", Nullable: true, Hidden: true})
+		}
+	}
 }
 
 // takeKeys finds the row identity among the index columns, which come index by
@@ -107,11 +151,16 @@ func (t *sourceTable) takeKeys(keys resultTable) {
 		var names []string
 		for ; j < len(keys.rows) && keys.rows[j][0] == keys.rows[i][0]; j++ {
 			r := keys.rows[j]
+			if i := t.index(r[1]); i >= 0 && t.columns[i].RowEnd {
+				continue // tells history apart, which is not read
+			}
 			names = append(names, r[1])
 			usable = usable && r[2] == "0" && r[3] != "YES" && r[4] == ""
 		}
-		t.indexed = append(t.indexed, names[0])
-		if usable && t.primary == nil {
+		if len(names) > 0 {
+			t.indexed = append(t.indexed, names[0])
+		}
+		if usable && len(names) > 0 && t.primary == nil {
 			t.primary = names
 		}
 		i = j

@@ -112,7 +112,7 @@ func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error
 	}
 	switch h.kind {
 	case replication.TABLE_MAP_EVENT:
-		return d.tableMap(raw, body)
+		return d.tableMap(body)
 	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2,
 		replication.MARIADB_WRITE_ROWS_COMPRESSED_EVENT_V1, replication.MARIADB_UPDATE_ROWS_COMPRESSED_EVENT_V1, replication.MARIADB_DELETE_ROWS_COMPRESSED_EVENT_V1:
 		return d.rows(ctx, h.kind, body)

@@ -49,12 +49,15 @@ func (t *table) evolve(was, next *sourceTable, statement string) (*evolution, er
 	}
 	gone := map[string]bool{}
 	for _, c := range was.columns {
-		if next.index(c.Name) < 0 {
+		if next.index(c.Name) < 0 && !c.Hidden {
 			gone[strings.ToLower(c.Name)] = true
 		}
 	}
 	renames := len(gone) > 0 && mentions(statement, "RENAME", "CHANGE")
 	for _, c := range next.columns {
+		if c.Hidden {
+			continue
+		}
 		if err := e.column(t, was, c, renames); err != nil {
 			return nil, err
 		}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-mysql-org/go-mysql/mysql"
-
 	"leat/cdc/mysqlrow"
 	"leat/internal/diag"
 )
@@ -226,32 +224,7 @@ func (t *sourceTable) named(m mysqlrow.TableMap) *sourceTable {
 			out.columns[i] = t.columns[j]
 			continue
 		}
-		out.columns[i] = mysqlrow.Column{Name: string(name), DataType: "unknown", ColumnType: unknownType(m, i)}
+		out.columns[i] = mysqlrow.Column{Name: string(name), DataType: "unknown", ColumnType: "unknown"}
 	}
 	return &out
-}
-
-// unknownType is a type that agrees with the log in UNSIGNED, whose bits stand
-// for the numeric columns alone.
-func unknownType(m mysqlrow.TableMap, i int) string {
-	bit := 0
-	for _, t := range m.Types[:i] {
-		if numeric(t) {
-			bit++
-		}
-	}
-	if numeric(m.Types[i]) && bit/8 < len(m.Signedness) && m.Signedness[bit/8]&(0x80>>(bit%8)) != 0 {
-		return "unknown unsigned"
-	}
-	return "unknown"
-}
-
-func numeric(wire byte) bool {
-	switch wire {
-	case mysql.MYSQL_TYPE_TINY, mysql.MYSQL_TYPE_SHORT, mysql.MYSQL_TYPE_INT24, mysql.MYSQL_TYPE_LONG,
-		mysql.MYSQL_TYPE_LONGLONG, mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_DOUBLE:
-		return true
-	default:
-		return false
-	}
 }

@@ -3,6 +3,7 @@ package cdc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"leat/cdc/mysqlrow"
@@ -16,6 +17,8 @@ type TableInfo struct {
 	Comment        string
 	// View says that it is no table but a view, which the binlog knows nothing of.
 	View bool
+	// Sequence says that it is a sequence of MariaDB, a counter.
+	Sequence bool
 	// Denied says that the user may not read all of it.
 	Denied  bool
 	Columns []mysqlrow.Column
@@ -28,6 +31,29 @@ type TableInfo struct {
 
 // ID gives database.table.
 func (t *TableInfo) ID() string { return t.Database + "." + t.Name }
+
+// Unread says why the table cannot be read, nil if it can.
+func (t *TableInfo) Unread() *diag.Error {
+	e := &diag.Error{Domain: diag.User, Code: diag.CodeSourceTable, Table: t.ID()}
+	switch {
+	case t.View:
+		e.Msg, e.Hint = "it is a view, whose changes the binlog does not hold", "name the tables that it reads"
+	case t.Sequence:
+		e.Msg, e.Hint = "it is a sequence, which has no rows", "name the tables that take their numbers from it"
+	case byTransaction(t.Columns):
+		e.Msg = "it is system-versioned by transactions, so that the binlog holds statements instead of its rows"
+		e.Hint = "let the columns of its period be TIMESTAMP(6), or leave the table out"
+	default:
+		return nil
+	}
+	return e
+}
+
+// byTransaction reports a table whose period counts transactions: MariaDB logs
+// the statements that change it, whatever binlog_format says.
+func byTransaction(columns []mysqlrow.Column) bool {
+	return slices.ContainsFunc(columns, func(c mysqlrow.Column) bool { return c.RowEnd && c.DataType == "bigint" })
+}
 
 // Grant is the error for a table that the user may not read.
 func (t *TableInfo) Grant() error {
@@ -57,7 +83,7 @@ func (l *Lister) Close() { l.n.close() }
 
 // All describes the tables of a database in order of their names, without views.
 func (l *Lister) All(database string) ([]TableInfo, error) {
-	list, err := l.find("TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA = " + literal(database))
+	list, err := l.find(realTables + " AND TABLE_SCHEMA = " + literal(database))
 	if err != nil || len(list) > 0 {
 		return list, err
 	}
@@ -84,7 +110,7 @@ func (l *Lister) find(where string) ([]TableInfo, error) {
 	}
 	list := make([]TableInfo, 0, len(t.rows))
 	for _, r := range t.rows {
-		info := TableInfo{Database: r[0], Name: r[1], View: r[2] != "BASE TABLE", Comment: r[3], Bytes: number(r[4])}
+		info := TableInfo{Database: r[0], Name: r[1], View: strings.Contains(r[2], "VIEW"), Sequence: r[2] == "SEQUENCE", Comment: r[3], Bytes: number(r[4])}
 		src, err := l.n.describe(info.Database, info.Name)
 		if err != nil {
 			return nil, err
@@ -92,7 +118,7 @@ func (l *Lister) find(where string) ([]TableInfo, error) {
 		if src == nil {
 			continue // dropped meanwhile
 		}
-		info.Columns = src.columns
+		info.Columns = slices.DeleteFunc(slices.Clone(src.columns), func(c mysqlrow.Column) bool { return c.Hidden })
 		// Without the right to a column the server does not show it.
 		if err := l.n.exec("SELECT * FROM " + info.sqlName() + " LIMIT 0"); denied(err) {
 			info.Denied = true
@@ -113,6 +139,9 @@ func (l *Lister) primaryKey(t *TableInfo) ([]string, error) {
 	}
 	var names []string
 	for _, row := range r.rows {
+		if slices.ContainsFunc(t.Columns, func(c mysqlrow.Column) bool { return c.RowEnd && c.Name == row[0] }) {
+			continue // MariaDB adds it to the key, where it tells history apart
+		}
 		if row[1] != "" {
 			return nil, nil // a prefix does not identify a row by the values of columns
 		}

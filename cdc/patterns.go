@@ -13,6 +13,9 @@ import (
 // Databases of the server itself, which no pattern means.
 const systemSchemas = "('mysql', 'sys', 'performance_schema', 'information_schema')"
 
+// realTables is true of tables whose changes the log holds: no views, no sequences.
+const realTables = "TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+
 // wholeName compiles a pattern that has to match all of a name.
 func wholeName(pattern string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile("^(?:" + pattern + ")$")
@@ -35,7 +38,7 @@ func (r *Reader) resolve(n *conn) error {
 		}
 		if all.rows == nil {
 			var err error
-			if all, err = n.query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN " +
+			if all, err = n.query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE " + realTables + " AND TABLE_SCHEMA NOT IN " +
 				systemSchemas + " ORDER BY TABLE_SCHEMA, TABLE_NAME"); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package cdc
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -80,7 +81,7 @@ func payloadFields(body []byte) (data []byte, compression uint64, err error) {
 }
 
 // tableMap reads a TABLE_MAP event, or knows it already.
-func (d *dumper) tableMap(raw, body []byte) error {
+func (d *dumper) tableMap(body []byte) error {
 	if len(body) < 8 {
 		return errors.New("reading the binlog: short table map")
 	}
@@ -88,15 +89,12 @@ func (d *dumper) tableMap(raw, body []byte) error {
 	if m := d.maps[id]; m != nil && string(m.raw) == string(body) {
 		return nil
 	}
-	e, err := d.parse(raw)
+	m := &tableMap{raw: bytes.Clone(body)}
+	t, err := mysqlrow.ParseTableMap(m.raw)
 	if err != nil {
-		return err
+		return fmt.Errorf("reading the binlog at %s:%d: %w", d.file, d.offset, err)
 	}
-	t, ok := e.Event.(*replication.TableMapEvent)
-	if !ok {
-		return fmt.Errorf("reading the binlog at %s:%d: unexpected %T", d.file, d.offset, e.Event)
-	}
-	m := &tableMap{raw: append([]byte(nil), body...), schema: string(t.Schema), name: string(t.Table), columns: mysqlrow.TableMapOf(t)}
+	m.schema, m.name, m.columns = t.Database, t.Name, t.TableMap
 	for _, tr := range d.tables[tableKey(m.schema, m.name)] {
 		m.bound = append(m.bound, &binding{table: tr})
 	}

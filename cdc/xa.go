@@ -48,7 +48,7 @@ func (d *dumper) keepXA(h header, raw, body []byte) error {
 		return errors.New("reading the binlog: short event in an XA transaction")
 	}
 	if h.kind == replication.TABLE_MAP_EVENT {
-		if err := d.tableMap(raw, body); err != nil {
+		if err := d.tableMap(body); err != nil {
 			return err
 		}
 	}

@@ -109,8 +109,11 @@ func (b *Builder) AppendRows(l *Layout, r Rows) error {
 	if err := l.Check(r); err != nil {
 		return err
 	}
-	start := b.rows
-	if err := b.appendRows(l, r); err != nil {
+	start, add := b.rows, b.appendRows
+	if l.end >= 0 {
+		add = b.appendCurrent
+	}
+	if err := add(l, r); err != nil {
 		b.Truncate(start)
 		return err
 	}
@@ -145,6 +148,27 @@ func (b *Builder) appendRows(l *Layout, r Rows) error {
 		data = data[n+m:]
 	}
 	return nil
+}
+
+// appendCurrent is appendRows for a table whose log holds history, too.
+func (b *Builder) appendCurrent(l *Layout, r Rows) error {
+	return l.ForEach(r, func(before, after []byte) error {
+		old, now := columnar.Delete, columnar.Insert
+		if before != nil && after != nil {
+			old, now = kindsOf(l.last < 0 || l.SameKey(before, after))
+		}
+		if before != nil {
+			if _, err := b.AppendImage(l, old, before); err != nil {
+				return err
+			}
+		}
+		if after != nil {
+			if _, err := b.AppendImage(l, now, after); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // AppendText adds a row packet of the text protocol, selected by Plan.SelectList.

@@ -42,6 +42,8 @@ type cell struct {
 	charset *charset
 	// elem is the store of list elements.
 	elem store
+	// binary says that the source holds bytes rather than text.
+	binary bool
 	// spaced keeps the blanks of JSON.
 	spaced bool
 	// digits are the fraction digits of a time that becomes text.
@@ -86,7 +88,7 @@ func newCell(c Column, target int, t columnar.DataType, opt Options) cell {
 	case famSet:
 		e.text = textSet
 	case famBytes:
-		e.text = textBytes
+		e.text, e.binary = textBytes, true
 		if c.DataType == "binary" {
 			e.pad = int(c.Length)
 		}
@@ -98,6 +100,8 @@ func newCell(c Column, target int, t columnar.DataType, opt Options) cell {
 		e.text = textGeometry
 	case famVector:
 		e.text = textVector
+	case famUUID, famInet4, famInet6:
+		e.text, e.charset = textText, nil
 	case famDate, famDatetime, famTimestamp, famTime:
 		e.setTime(c, t)
 	case famNone: // refused by CheckDeclared
@@ -164,6 +168,14 @@ func (n u128) mulAdd(m, add uint64) u128 {
 
 // putDigits stores a decimal given by its sign and its digits at the source's scale.
 func (c *cell) putDigits(v *vec, neg bool, n u128) status {
+	if c.store != storeDec {
+		// Both numbers are exact, so that their quotient is the nearest one.
+		x := float64(n.lo) / float64(pow10[c.scale])
+		if neg {
+			x = -x
+		}
+		return c.putFloat(v, x)
+	}
 	if c.mul1 != 1 {
 		n = n.mulAdd(c.mul1, 0)
 	}

@@ -25,7 +25,14 @@ type Column struct {
 	Default *string
 	// Generated says that the value is computed.
 	Generated bool
-	Comment   string
+	// Hidden says that rows of the log have the column and the server does not list
+	// it: MariaDB's hashes of long unique keys, and the period of a table WITH
+	// SYSTEM VERSIONING that names no columns for it.
+	Hidden bool `json:",omitempty"`
+	// RowEnd says that the column is the end of a row's period in such a table:
+	// a row whose period has ended is history and not in the table.
+	RowEnd  bool `json:",omitempty"`
+	Comment string
 }
 
 // Unsigned reports UNSIGNED; ZEROFILL implies it.
@@ -55,6 +62,9 @@ const (
 	famJSON
 	famGeometry
 	famVector
+	famUUID
+	famInet4
+	famInet6
 )
 
 func (c Column) family() family {
@@ -92,6 +102,12 @@ func (c Column) family() family {
 		return famGeometry
 	case "vector":
 		return famVector
+	case "uuid":
+		return famUUID
+	case "inet4":
+		return famInet4
+	case "inet6":
+		return famInet6
 	default:
 		return famNone
 	}

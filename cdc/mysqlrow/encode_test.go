@@ -117,6 +117,10 @@ func wireType(c Column) (byte, uint16) {
 		return mysql.MYSQL_TYPE_BLOB, 4
 	case "json":
 		return mysql.MYSQL_TYPE_JSON, 4
+	case "uuid", "inet6":
+		return mysql.MYSQL_TYPE_STRING, uint16(mysql.MYSQL_TYPE_STRING)<<8 | 16
+	case "inet4":
+		return mysql.MYSQL_TYPE_STRING, uint16(mysql.MYSQL_TYPE_STRING)<<8 | 4
 	case "enum":
 		return mysql.MYSQL_TYPE_STRING, 0xF701
 	case "set":

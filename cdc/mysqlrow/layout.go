@@ -1,6 +1,7 @@
 package mysqlrow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
@@ -17,6 +18,7 @@ type Layout struct {
 	nulls int    // bytes of the NULL bitmap in front of an image
 	key   []bool // by source column: part of the primary key
 	last  int    // index of the last key column, -1 for none
+	end   int    // index of the column of RowEnd, -1 for none
 }
 
 // step reads the value of one source column.
@@ -54,6 +56,7 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 	l := &Layout{
 		plan: p, from: m.clone(), steps: make([]step, len(p.cols)),
 		nulls: (len(p.cols) + 7) / 8, key: make([]bool, len(p.cols)), last: -1,
+		end: slices.IndexFunc(p.cols, func(c Column) bool { return c.RowEnd }),
 	}
 	for _, k := range p.opt.Key {
 		l.key[k] = true
@@ -65,7 +68,7 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 	}
 	enums, sets := m.Enums, m.Sets
 	for i, c := range p.cols {
-		if len(m.Names) == len(p.cols) && !strings.EqualFold(string(m.Names[i]), c.Name) {
+		if len(m.Names) == len(p.cols) && !c.Hidden && !strings.EqualFold(string(m.Names[i]), c.Name) {
 			return nil, p.changed("column %d is '%s' instead of '%s'", i+1, m.Names[i], c.Name)
 		}
 		s, err := p.newStep(c, m.Types[i], m.Meta[i], wanted[i] != nil || i == p.chunk)
@@ -137,6 +140,9 @@ func (c Column) signed() bool {
 func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error) {
 	s := step{unsigned: c.Unsigned(), digits: int(meta)}
 	s.size, s.prefix = wireForm(wire, meta)
+	if size := oldTimeSize(wire, c.FractionDigits); size > 0 {
+		s.size, s.digits = size, c.FractionDigits
+	}
 	if s.size == 0 && s.prefix == 0 {
 		return step{}, p.changed("column '%s' has the unknown type %d", c.Name, wire)
 	}
@@ -161,6 +167,10 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 		if inner == mysql.MYSQL_TYPE_STRING && int64(length) > c.maxBytes() {
 			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, length, c.sqlType())
 		}
+	case typeVarcharCompressed:
+		if int64(meta)-1 > c.maxBytes() { // a byte says how it is compressed
+			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, meta-1, c.sqlType())
+		}
 	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
 		if int64(meta) > c.maxBytes() {
 			return step{}, p.changed("column '%s' holds up to %d bytes, more than %s", c.Name, meta, c.sqlType())
@@ -170,7 +180,12 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 }
 
 // maxBytes is the largest size of a CHAR, VARCHAR or binary value.
-func (c Column) maxBytes() int64 { return c.Length * charWidth(c.Charset) }
+func (c Column) maxBytes() int64 {
+	if n := c.fixedBytes(); n > 0 {
+		return int64(n)
+	}
+	return c.Length * charWidth(c.Charset)
+}
 
 // readerOf gives the reader of a column's wire type, nil if the type is not the column's.
 func readerOf(c Column, wire byte, size int) reader {
@@ -184,20 +199,24 @@ func readerOf(c Column, wire byte, size int) reader {
 		return only(f == famFloat && (size == 4) == (c.DataType == "float"), readFloat)
 	case mysql.MYSQL_TYPE_STRING, mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING, mysql.MYSQL_TYPE_BLOB:
 		return stringReader(c, wire)
+	case typeBlobCompressed:
+		return only(c.unbounded() && (f == famText || f == famBytes), readPacked)
+	case typeVarcharCompressed:
+		return only(!c.unbounded() && strings.HasPrefix(c.DataType, "var"), readPacked)
 	case mysql.MYSQL_TYPE_DATE, mysql.MYSQL_TYPE_NEWDATE:
 		return only(f == famDate, readDate)
 	case mysql.MYSQL_TYPE_DATETIME2:
 		return only(f == famDatetime, readDatetime)
 	case mysql.MYSQL_TYPE_DATETIME:
-		return only(f == famDatetime, readOldDatetime)
+		return only(f == famDatetime, either(c.FractionDigits == 0, readOldDatetime, readFineDatetime))
 	case mysql.MYSQL_TYPE_TIMESTAMP2:
 		return only(f == famTimestamp, readTimestamp)
 	case mysql.MYSQL_TYPE_TIMESTAMP:
-		return only(f == famTimestamp, readOldTimestamp)
+		return only(f == famTimestamp, either(c.FractionDigits == 0, readOldTimestamp, readFineTimestamp))
 	case mysql.MYSQL_TYPE_TIME2:
 		return only(f == famTime, readTime)
 	case mysql.MYSQL_TYPE_TIME:
-		return only(f == famTime, readOldTime)
+		return only(f == famTime, either(c.FractionDigits == 0, readOldTime, readFineTime))
 	case mysql.MYSQL_TYPE_YEAR:
 		return only(f == famYear, readYear)
 	case mysql.MYSQL_TYPE_BIT:
@@ -217,6 +236,14 @@ func readerOf(c Column, wire byte, size int) reader {
 	}
 }
 
+// either gives the first reader on the condition, else the second.
+func either(first bool, a, b reader) reader {
+	if first {
+		return a
+	}
+	return b
+}
+
 // only gives r if it is the right one.
 func only(right bool, r reader) reader {
 	if !right {
@@ -226,6 +253,17 @@ func only(right bool, r reader) reader {
 }
 
 func stringReader(c Column, wire byte) reader {
+	switch c.family() {
+	case famUUID:
+		return only(wire == mysql.MYSQL_TYPE_STRING, readUUID)
+	case famInet4:
+		return only(wire == mysql.MYSQL_TYPE_STRING, readInet4)
+	case famInet6:
+		return only(wire == mysql.MYSQL_TYPE_STRING, readInet6)
+	case famVector: // MariaDB has no wire type for it
+		return only(wire == mysql.MYSQL_TYPE_VARCHAR, readVector)
+	default:
+	}
 	fixed := c.DataType == "char" || c.DataType == "binary"
 	var good bool
 	switch wire {

@@ -47,7 +47,7 @@ func TestBindNamesTheDifference(t *testing.T) {
 		{"digits", func(m *TableMap) { m.Meta[2] = 6 }, "column 'at' has 6 fraction digits instead of DATETIME(3)"},
 		{"longer text", func(m *TableMap) { m.Meta[3] = 44 }, "column 'code' holds up to 44 bytes, more than VARCHAR(10)"},
 		{"enum", func(m *TableMap) { m.Meta[4] = 0xF701 }, "column 'flag' has the type 254, which is not that of CHAR(2)"},
-		{"unknown type", func(m *TableMap) { m.Types[5] = 140 }, "column 'extra' has the unknown type 140"},
+		{"unknown type", func(m *TableMap) { m.Types[5] = 150 }, "column 'extra' has the unknown type 150"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

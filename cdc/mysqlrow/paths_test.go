@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/go-mysql-org/go-mysql/mysql"
 	"pgregory.net/rapid"
 
 	"leat/internal/columnar"
@@ -230,6 +231,8 @@ func compare(t *rapid.T, a, b *Builder, schema *columnar.Schema) {
 
 // FuzzAppendImage gives hostile bytes to a layout of every supported type.
 func FuzzAppendImage(f *testing.F) {
+	// Compressed, and a time of MariaDB's old form with a fraction.
+	packed, fine := col("m4", "text"), col("m5", "datetime(5)")
 	cols := []Column{
 		col("a", "tinyint"), col("b", "smallint unsigned"), col("c", "mediumint"), col("d", "int"), col("e", "bigint unsigned"),
 		col("f", "decimal(38,10)"), col("g", "decimal(65,30)"), col("h", "decimal(9,9)"), col("i", "float"), col("j", "double"),
@@ -237,7 +240,7 @@ func FuzzAppendImage(f *testing.F) {
 		col("p", "binary(9)"), col("q", "date"), col("r", "datetime(6)"), col("s", "datetime(2)"), col("t", "timestamp(4)"),
 		col("u", "json"), col("v", "bit(12)"), col("w", "enum('x','y')"), col("x", "timestamp"), col("y", "varchar(9)").charset("latin1"),
 		col("z", "json"), col("z1", "geometry"), col("z2", "set('p','q','r')"), col("z3", "time(3)"), col("z4", "year"),
-		col("z5", "vector(3)"), col("z6", "text").charset("gb18030"), col("z7", "text").charset("eucjpms"),
+		col("z5", "vector(3)"), col("m1", "uuid"), col("m2", "inet4"), col("m3", "inet6"), packed, fine, col("z6", "text").charset("gb18030"), col("z7", "text").charset("eucjpms"),
 	}
 	var targets []Target
 	for i, c := range cols {
@@ -249,7 +252,16 @@ func FuzzAppendImage(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	layout, err := plan.Bind(tableMap(cols...))
+	m := tableMap(cols...)
+	for i, c := range cols {
+		switch c.Name {
+		case packed.Name:
+			m.Types[i] = typeBlobCompressed
+		case fine.Name:
+			m.Types[i], m.Meta[i] = mysql.MYSQL_TYPE_DATETIME, 0
+		}
+	}
+	layout, err := plan.Bind(m)
 	if err != nil {
 		f.Fatal(err)
 	}

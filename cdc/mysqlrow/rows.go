@@ -102,7 +102,9 @@ func allSet(bitmap []byte, n int) bool {
 }
 
 // ForEach calls fn for each row change of r with its images: before is nil for
-// inserts, after for deletes. It checks r first.
+// inserts, after for deletes. It checks r first. Of a table WITH SYSTEM VERSIONING
+// it tells what becomes of the rows that are not history: the end of a row's
+// period is a delete.
 func (l *Layout) ForEach(r Rows, fn func(before, after []byte) error) error {
 	if err := l.Check(r); err != nil {
 		return err
@@ -114,20 +116,56 @@ func (l *Layout) ForEach(r Rows, fn func(before, after []byte) error) error {
 		}
 		image := data[:n]
 		data = data[n:]
+		before, after := image, []byte(nil)
 		switch r.Op {
 		case OpInsert:
-			err = fn(nil, image)
+			before, after = nil, image
 		case OpDelete:
-			err = fn(image, nil)
 		case OpUpdate:
-			if n, err = l.Skip(data); err == nil {
-				err = fn(image, data[:n])
-				data = data[n:]
+			if n, err = l.Skip(data); err != nil {
+				return err
+			}
+			after, data = data[:n], data[n:]
+		}
+		if l.end >= 0 {
+			if before, err = l.current(before); err != nil {
+				return err
+			}
+			if after, err = l.current(after); err != nil {
+				return err
+			}
+			if before == nil && after == nil {
+				continue
 			}
 		}
-		if err != nil {
+		if err := fn(before, after); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// current gives an image, or nil if the row's period has ended: it goes on if its
+// end is the largest TIMESTAMP(6), which is a later one since MariaDB 11.5.
+func (l *Layout) current(image []byte) ([]byte, error) {
+	if image == nil {
+		return nil, nil
+	}
+	at, err := l.walk(image, l.end)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	if image[l.end>>3]&(1<<(l.end&7)) == 0 {
+		n = l.steps[l.end].skip(image[at:])
+	}
+	if n < 0 {
+		return nil, l.plan.cellError(l.plan.cols[l.end].Name, status(n))
+	}
+	switch string(image[at : at+n]) {
+	case "\x7F\xFF\xFF\xFF\x0F\x42\x3F", "\xFF\xFF\xFF\xFF\x0F\x42\x3F":
+		return image, nil
+	default:
+		return nil, nil
+	}
 }

@@ -161,7 +161,9 @@ func wireForm(wire byte, meta uint16) (size, prefix int) {
 			return 0, 2
 		}
 		return 0, 1
-	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_GEOMETRY, mysql.MYSQL_TYPE_VECTOR:
+	case typeVarcharCompressed:
+		return 0, 2
+	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_GEOMETRY, mysql.MYSQL_TYPE_VECTOR, typeBlobCompressed:
 		if meta < 1 || meta > 4 {
 			return 0, 0
 		}

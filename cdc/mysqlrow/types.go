@@ -55,7 +55,7 @@ func natural(c Column) (columnar.DataType, error) {
 		return columnar.Of(columnar.Int), nil
 	case famEnum, famSet:
 		return naturalLabels(c)
-	case famTime, famJSON, famGeometry:
+	case famTime, famJSON, famGeometry, famUUID, famInet4, famInet6:
 		return columnar.StringType(), nil
 	case famVector:
 		return columnar.BytesType(), nil
@@ -138,6 +138,9 @@ func fits(c Column, t columnar.DataType) bool {
 		if t.Kind == columnar.Decimal {
 			return t.Scale >= c.Scale && t.Precision-t.Scale >= c.Precision-c.Scale
 		}
+		if t.Kind == columnar.Double || t.Kind == columnar.Float {
+			return c.Precision <= floatDigits[t.Kind]
+		}
 		return t.Kind == columnar.VarChar && t.Length >= c.Precision+3
 	case famFloat:
 		return t.Kind == columnar.Double || t.Kind == columnar.Float && c.DataType == "float"
@@ -165,6 +168,12 @@ func fits(c Column, t columnar.DataType) bool {
 		return labelsFit(c, t)
 	case famJSON, famGeometry:
 		return holds(t, columnar.MaxLength)
+	case famUUID:
+		return holds(t, uuidText)
+	case famInet4:
+		return holds(t, len("255.255.255.255"))
+	case famInet6:
+		return holds(t, inet6Text)
 	case famVector:
 		return t.Kind == columnar.VarBinary && int64(t.Length) >= min(c.Length, columnar.MaxLength) ||
 			t.Kind == columnar.Array && t.Elem.Kind == columnar.Float
@@ -172,6 +181,9 @@ func fits(c Column, t columnar.DataType) bool {
 	}
 	return false
 }
+
+// floatDigits gives the decimal digits that a floating number keeps all.
+var floatDigits = map[columnar.Kind]int{columnar.Float: 6, columnar.Double: 15}
 
 // holds reports a text type for n characters.
 func holds(t columnar.DataType, n int) bool { return t.IsText() && t.Length >= n }

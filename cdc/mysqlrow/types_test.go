@@ -22,6 +22,7 @@ func TestNaturalType(t *testing.T) {
 		"bit(1)": "BOOLEAN", "bit(12)": "BINARY(2)", "bit(64)": "BINARY(8)", "year": "INT", "time(3)": "STRING",
 		"enum('a','b')": "STRING", "set('a','b')": "ARRAY<STRING>", "json": "STRING", "geometry": "STRING",
 		"multipolygon": "STRING", "geomcollection": "STRING", "vector(3)": "BYTES",
+		"uuid": "STRING", "inet4": "STRING", "inet6": "STRING",
 	} {
 		got, err := NaturalType(col("v", sql))
 		if err != nil || got.String() != want {
@@ -66,7 +67,10 @@ func TestCheckDeclared(t *testing.T) {
 		{"decimal(10,2)", columnar.DecimalOf(12, 4), ""},
 		{"decimal(10,2)", columnar.DecimalOf(12, 1), "declare `v` as DECIMAL(10, 2)"},
 		{"decimal(10,2)", columnar.DecimalOf(10, 3), "declare `v` as DECIMAL(10, 2)"},
-		{"decimal(10,2)", columnar.Of(columnar.Double), "declare `v` as DECIMAL(10, 2)"},
+		{"decimal(15,2)", columnar.Of(columnar.Double), ""},
+		{"decimal(16,2)", columnar.Of(columnar.Double), "declare `v` as DECIMAL(16, 2)"},
+		{"decimal(6,6)", columnar.Of(columnar.Float), ""},
+		{"decimal(7,6)", columnar.Of(columnar.Float), "declare `v` as DECIMAL(7, 6)"},
 		{"decimal(65,30)", columnar.StringType(), ""},
 		{"decimal(65,30)", columnar.DecimalOf(38, 30), "declare `v` as STRING"},
 		{"float", columnar.Of(columnar.Double), ""},
@@ -116,7 +120,13 @@ func TestCheckDeclared(t *testing.T) {
 		{"vector(4)", listOf(columnar.Of(columnar.Float)), ""},
 		{"vector(4)", listOf(columnar.Of(columnar.Double)), "declare `v` as BYTES"},
 		{"vector(4)", bytesOf(columnar.VarBinary, 15), "declare `v` as BYTES"},
-		{"uuid", columnar.StringType(), "leave `v` out of the CREATE TABLE statement"},
+		{"uuid", columnar.DataType{Kind: columnar.Char, Nullable: true, Length: 36}, ""},
+		{"uuid", varchar(35), "declare `v` as STRING"},
+		{"inet4", varchar(15), ""},
+		{"inet4", varchar(14), "declare `v` as STRING"},
+		{"inet6", varchar(39), ""},
+		{"inet6", varchar(38), "declare `v` as STRING"},
+		{"xmltype", columnar.StringType(), "leave `v` out of the CREATE TABLE statement"},
 	} {
 		err := CheckDeclared(col("v", tc.sql), tc.typ)
 		var e *diag.Error

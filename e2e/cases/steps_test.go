@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"leat/cdc/mysqlrow"
 	"leat/e2e/harness"
 	"leat/e2e/judge"
 	"leat/internal/mysqld"
@@ -129,8 +130,13 @@ func (r *run) syncs() bool { return r.testCase.job == "" && len(r.servers) == 0 
 
 // syncArgs is the command that carries the tables of the case.
 func (r *run) syncArgs() []string {
+	include := make([]string, len(r.Sync))
+	for i, source := range r.Sync {
+		db, table, _ := strings.Cut(source, ".")
+		include[i] = mysqlrow.QuoteName(db) + "." + mysqlrow.QuoteName(table)
+	}
 	args := []string{
-		"sync", "mysql", "--url", fmt.Sprintf("mysql://%s@127.0.0.1:%d/", r.user, r.server.Port), "--include", strings.Join(r.Sync, ","),
+		"sync", "mysql", "--url", fmt.Sprintf("mysql://%s@127.0.0.1:%d/", r.user, r.server.Port), "--include", strings.Join(include, ","),
 		"--warehouse", r.job.Warehouse(), "--name", "case", "--set", "execution.checkpointing.interval=200ms",
 	}
 	for _, k := range slices.Sorted(maps.Keys(r.Options)) {

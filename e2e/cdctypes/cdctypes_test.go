@@ -13,7 +13,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/go-mysql-org/go-mysql/client"
-	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/google/go-cmp/cmp"
 
 	"leat/cdc/mysqlrow"
@@ -124,10 +123,22 @@ func (tab *table) cells(t *testing.T, b *mysqlrow.Builder) []string {
 	return out
 }
 
+// onBoth runs a test on MySQL and on MariaDB, each a server of its own.
+func onBoth(t *testing.T, test func(t *testing.T, s *mysqld.Server, c *client.Conn)) {
+	t.Run("MySQL", func(t *testing.T) {
+		s, c := start(t, judge.OwnMySQL)
+		test(t, s, c)
+	})
+	t.Run("MariaDB", func(t *testing.T) {
+		s, c := start(t, judge.OwnMariaDB)
+		test(t, s, c)
+	})
+}
+
 // start gives a server that takes every date, and a writing session in UTC.
-func start(t *testing.T) (*mysqld.Server, *client.Conn) {
+func start(t *testing.T, own func(t testing.TB, flags ...string) *mysqld.Server) (*mysqld.Server, *client.Conn) {
 	t.Helper()
-	s := judge.OwnMySQL(t)
+	s := own(t)
 	c := connect(t, s, "SET time_zone = '+00:00', sql_mode = 'ALLOW_INVALID_DATES'", "CREATE DATABASE "+database, "USE "+database)
 	return s, c
 }
@@ -137,13 +148,20 @@ func start(t *testing.T) (*mysqld.Server, *client.Conn) {
 func TestTypesOnBothPaths(t *testing.T) {
 	for _, metadata := range []string{"FULL", "MINIMAL"} {
 		t.Run(metadata, func(t *testing.T) {
-			s, c := start(t)
-			execute(t, c, "SET GLOBAL binlog_row_metadata = "+metadata)
-			run := cases
-			if metadata == "FULL" { // information_schema does not tell such labels
-				run = append([]typeCase{{"enum('x','😀')", natural, []string{"'😀'", "😀"}}, {"set('x','😀')", columnar.StringType(), []string{"3", "x,😀"}}}, cases...)
-			}
-			bothPaths(t, s, c, run)
+			onBoth(t, func(t *testing.T, s *mysqld.Server, c *client.Conn) {
+				execute(t, c, "SET GLOBAL binlog_row_metadata = "+metadata)
+				run := append(slices.Clone(cases), mysqlCases...)
+				if s.Install.MariaDB {
+					run = append(slices.Clone(cases), mariadbCases...)
+					if s.Install.AtLeast(11, 7, 0) {
+						run = append(run, vectorCases...)
+					}
+				}
+				if metadata == "FULL" { // information_schema does not tell such labels
+					run = append(run, typeCase{"enum('x','😀')", natural, []string{"'😀'", "😀"}}, typeCase{"set('x','😀')", columnar.StringType(), []string{"3", "x,😀"}})
+				}
+				bothPaths(t, s, c, run)
+			})
 		})
 	}
 }
@@ -182,6 +200,14 @@ func known(s *mysqld.Server, cases []typeCase) []typeCase {
 	return out
 }
 
+// TestOldTimes reads the forms of times that MariaDB had before it took over
+// those of MySQL 5.6.
+func TestOldTimes(t *testing.T) {
+	s, c := start(t, judge.OwnMariaDB)
+	execute(t, c, "SET GLOBAL mysql56_temporal_format = OFF")
+	bothPaths(t, s, c, oldTimeCases)
+}
+
 func bothPaths(t *testing.T, s *mysqld.Server, c *client.Conn, cases []typeCase) {
 	t.Helper()
 	from := position(t, s)
@@ -192,9 +218,9 @@ func bothPaths(t *testing.T, s *mysqld.Server, c *client.Conn, cases []typeCase)
 		tables[i] = newTable(t, c, i, tc)
 		byName[tables[i].name] = tables[i]
 	}
-	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
-		tab := byName[string(m.Table)]
-		layout, err := tab.plan.Bind(mysqlrow.TableMapOf(m))
+	readBinlog(t, s, from, position(t, s), func(name string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
+		tab := byName[name]
+		layout, err := tab.plan.Bind(m)
 		if err != nil {
 			return err
 		}
@@ -217,7 +243,7 @@ func bothPaths(t *testing.T, s *mysqld.Server, c *client.Conn, cases []typeCase)
 // TestWideTable reads a few columns from between columns of every other type,
 // some NULL, under compressed transactions, updates of the key and deletes.
 func TestWideTable(t *testing.T) {
-	s, c := start(t)
+	s, c := start(t, judge.OwnMySQL)
 	functional := ", KEY ((n * 2))"
 	if !s.Install.AtLeast(8, 0, 20) { // which tells of such columns in the binlog only
 		functional = ""
@@ -259,8 +285,8 @@ func TestWideTable(t *testing.T) {
 	}
 	b := mysqlrow.NewBuilder(plan, 8)
 	var keys []string
-	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
-		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
+	readBinlog(t, s, from, position(t, s), func(_ string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
+		layout, err := plan.Bind(m)
 		if err != nil {
 			return err
 		}
@@ -303,7 +329,7 @@ func compression(s *mysqld.Server) string {
 // TestAddedAndHiddenColumns reads rows that were written before columns came by
 // ALTER, invisible columns, and the key that the server adds by itself.
 func TestAddedAndHiddenColumns(t *testing.T) {
-	s, c := start(t)
+	s, c := start(t, judge.OwnMySQL)
 	if s.Install.AtLeast(8, 0, 30) {
 		execute(t, c, "SET sql_generate_invisible_primary_key = ON")
 		execute(t, c, "CREATE TABLE hidden (who VARCHAR(10), secret INT INVISIBLE DEFAULT 5)")
@@ -334,8 +360,8 @@ func TestAddedAndHiddenColumns(t *testing.T) {
 	from := position(t, s)
 	execute(t, c, "UPDATE hidden SET who = CONCAT(who, '!')")
 	b := mysqlrow.NewBuilder(plan, 8)
-	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
-		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
+	readBinlog(t, s, from, position(t, s), func(_ string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
+		layout, err := plan.Bind(m)
 		if err != nil {
 			return err
 		}

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/go-mysql-org/go-mysql/client"
-	"github.com/go-mysql-org/go-mysql/replication"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/columnar"
+	"leat/internal/mysqld"
 )
 
 // codes gives queries over the numbers n from 0 to 65535 that together make
@@ -41,8 +42,17 @@ func codes(charset string) []string {
 // TestEveryCharacter stores every character of every character set of the server
 // and reads it on both paths; both must give what the server converts it to.
 func TestEveryCharacter(t *testing.T) {
-	s, c := start(t)
-	execute(t, c, "SET sql_mode = '', cte_max_recursion_depth = 70000")
+	onBoth(t, everyCharacter)
+}
+
+func everyCharacter(t *testing.T, s *mysqld.Server, c *client.Conn) {
+	t.Helper()
+	execute(t, c, "SET sql_mode = ''")
+	if s.Install.MariaDB {
+		execute(t, c, "SET max_recursive_iterations = 70000")
+	} else {
+		execute(t, c, "SET cte_max_recursion_depth = 70000")
+	}
 	execute(t, c, "CREATE TABLE numbers (n INT PRIMARY KEY)")
 	execute(t, c, "INSERT INTO numbers SELECT * FROM (WITH RECURSIVE r (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM r WHERE n < 65535) SELECT n FROM r) x")
 	sets := execute(t, c, "SELECT character_set_name FROM information_schema.character_sets WHERE character_set_name <> 'binary'")
@@ -55,9 +65,9 @@ func TestEveryCharacter(t *testing.T) {
 		}
 		readers[name] = newCharsetTable(t, c, name)
 	}
-	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
-		tab := readers[string(m.Table)]
-		layout, err := tab.plan.Bind(mysqlrow.TableMapOf(m))
+	readBinlog(t, s, from, position(t, s), func(name string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
+		tab := readers[name]
+		layout, err := tab.plan.Bind(m)
 		if err != nil {
 			return err
 		}
@@ -114,6 +124,9 @@ func (tab *charsetTable) check(t *testing.T, path string, b *mysqlrow.Builder, r
 	for i := range rows {
 		text, code := want(i)
 		g := got.Value(i)
+		if !utf8.ValidString(text) { // MariaDB keeps halves of surrogate pairs
+			text = strings.Repeat("\uFFFD", utf8.RuneCountInString(g))
+		}
 		if g == text || g != "" && (text == "" || strings.HasPrefix(text, "?") && code != "3F") {
 			continue
 		}

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/go-mysql-org/go-mysql/client"
-	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/google/go-cmp/cmp"
 
 	"leat/cdc/mysqlrow"
+	"leat/e2e/judge"
 	"leat/internal/columnar"
 )
 
@@ -124,7 +124,7 @@ func literal(doc any) string {
 // TestRandomValues writes random values of the types whose two forms are most
 // apart, and reads them on both paths.
 func TestRandomValues(t *testing.T) {
-	s, c := start(t)
+	s, c := start(t, judge.OwnMySQL)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -147,8 +147,8 @@ func TestRandomValues(t *testing.T) {
 		execute(t, c, "INSERT INTO random VALUES "+strings.Join(rows, ", "))
 	}
 	binlog, snapshot := mysqlrow.NewBuilder(plan, 2000), mysqlrow.NewBuilder(plan, 2000)
-	readBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
-		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
+	readBinlog(t, s, from, position(t, s), func(_ string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
+		layout, err := plan.Bind(m)
 		if err != nil {
 			return err
 		}

@@ -28,6 +28,7 @@ func connect(t *testing.T, s *mysqld.Server, statements ...string) *client.Conn 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
+	execute(t, c, "SET NAMES utf8mb4")
 	for _, q := range statements {
 		execute(t, c, q)
 	}
@@ -121,16 +122,25 @@ func position(t *testing.T, s *mysqld.Server) mysql.Position {
 	return mysql.Position{Name: end.File, Pos: uint32(end.Offset)}
 }
 
-// untilHandler says when the stream has passed a position.
-type untilHandler struct {
+// follower says when the stream has passed a position, and keeps the table maps.
+type follower struct {
 	file string
 	end  mysql.Position
 	done chan struct{}
+	maps map[uint64]mysqlrow.TableMap
 }
 
-func (h *untilHandler) HandleEvent(e *replication.BinlogEvent) error {
-	if r, isRotate := e.Event.(*replication.RotateEvent); isRotate {
-		h.file = string(r.NextLogName)
+func (h *follower) HandleEvent(e *replication.BinlogEvent) error {
+	switch body := e.Event.(type) {
+	case *replication.RotateEvent:
+		h.file = string(body.NextLogName)
+	case *replication.TableMapEvent:
+		raw := e.RawData[replication.EventHeaderSize:]
+		m, err := mysqlrow.ParseTableMap(raw[:len(raw)-replication.BinlogChecksumLength])
+		if err != nil {
+			return err
+		}
+		h.maps[m.ID] = m.TableMap
 	}
 	at := mysql.Position{Name: h.file, Pos: e.Header.LogPos}
 	if h.done != nil && cmp.Or(strings.Compare(at.Name, h.end.Name), cmp.Compare(at.Pos, h.end.Pos)) >= 0 {
@@ -140,8 +150,8 @@ func (h *untilHandler) HandleEvent(e *replication.BinlogEvent) error {
 	return nil
 }
 
-// onRows is called with each rows event.
-type onRows func(table *replication.TableMapEvent, r mysqlrow.Rows) error
+// onRows is called with each rows event and the table that it is of.
+type onRows func(table string, m mysqlrow.TableMap, r mysqlrow.Rows) error
 
 // readBinlog calls rows with the rows events from one position to another.
 func readBinlog(t *testing.T, s *mysqld.Server, from, to mysql.Position, rows onRows) {
@@ -156,21 +166,31 @@ func streamBinlog(t *testing.T, s *mysqld.Server, from, to mysql.Position, rows 
 	t.Helper()
 	done := make(chan struct{})
 	var failed error
+	handler := &follower{file: from.Name, end: to, done: done, maps: make(map[uint64]mysqlrow.TableMap)}
+	flavor := mysql.MySQLFlavor
+	if s.Install.MariaDB {
+		flavor = mysql.MariaDBFlavor
+	}
 	syncer := replication.NewBinlogSyncer(replication.BinlogSyncerConfig{
-		ServerID: 7001, Flavor: "mysql", Host: "127.0.0.1", Port: uint16(s.Port), User: "root",
+		ServerID: 7001, Flavor: flavor, Host: "127.0.0.1", Port: uint16(s.Port), User: "root",
 		DisableRetrySync: true, VerifyChecksum: true, Logger: slog.New(slog.DiscardHandler),
 		PayloadDecoderConcurrency: 1,
 		RowsEventDecodeFunc: func(e *replication.RowsEvent, data []byte) error {
 			r, err := mysqlrow.ParseRows(e, data)
 			if err == nil {
-				err = rows(e.Table, r)
+				// Within a compressed transaction the map comes to the parser alone.
+				m, seen := handler.maps[r.TableID]
+				if !seen {
+					m = mysqlrow.TableMapOf(e.Table)
+				}
+				err = rows(string(e.Table.Table), m, r)
 			}
 			if failed == nil {
 				failed = err
 			}
 			return nil
 		},
-		SynchronousEventHandler: &untilHandler{file: from.Name, end: to, done: done},
+		SynchronousEventHandler: handler,
 	})
 	defer syncer.Close()
 	if _, err := syncer.StartSync(from); err != nil {
@@ -188,8 +208,8 @@ func streamBinlog(t *testing.T, s *mysqld.Server, from, to mysql.Position, rows 
 func rowsError(t *testing.T, s *mysqld.Server, c *client.Conn, plan *mysqlrow.Plan, from mysql.Position) error {
 	t.Helper()
 	b := mysqlrow.NewBuilder(plan, 8)
-	return streamBinlog(t, s, from, position(t, s), func(m *replication.TableMapEvent, r mysqlrow.Rows) error {
-		layout, err := plan.Bind(mysqlrow.TableMapOf(m))
+	return streamBinlog(t, s, from, position(t, s), func(_ string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
+		layout, err := plan.Bind(m)
 		if err != nil {
 			return err
 		}

@@ -67,7 +67,22 @@ func shared(t testing.TB, in *mysqld.Install, flags []string) *mysqld.Server {
 // reconfigure it; it ends with the test.
 func OwnMySQL(t testing.TB, flags ...string) *mysqld.Server {
 	t.Helper()
-	s, err := mysqld.Start(t.Context(), mysqld.Options{Flags: append(slices.Clone(fastFlags), flags...), Progress: func(l string) { t.Log(l) }})
+	return own(t, nil, flags)
+}
+
+// OwnMariaDB is OwnMySQL for a MariaDB server.
+func OwnMariaDB(t testing.TB, flags ...string) *mysqld.Server {
+	t.Helper()
+	in, err := mysqld.FetchMariaDB(t.Context(), func(l string) { t.Log(l) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own(t, in, flags)
+}
+
+func own(t testing.TB, in *mysqld.Install, flags []string) *mysqld.Server {
+	t.Helper()
+	s, err := mysqld.Start(t.Context(), mysqld.Options{Install: in, Flags: append(slices.Clone(fastFlags), flags...), Progress: func(l string) { t.Log(l) }})
 	if err != nil {
 		t.Fatal(err)
 	}

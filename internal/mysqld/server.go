@@ -111,6 +111,10 @@ func (s *Server) Connect(db string) (*client.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connecting to mysqld on %s: %w", s.Addr(), err)
 	}
+	// MariaDB does not know the collation that the client asks for.
+	if _, err := c.Execute("SET NAMES utf8mb4"); err != nil {
+		return nil, errors.Join(fmt.Errorf("connecting to mysqld on %s: %w", s.Addr(), err), c.Close())
+	}
 	return c, nil
 }
 

@@ -109,11 +109,8 @@ func (d *discovery) take(t *cdc.TableInfo) {
 
 // define makes the definition of a table, or says all that is in the way.
 func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
-	if t.View {
-		return nil, diag.List{{
-			Domain: diag.User, Code: diag.CodeSourceTable, Table: t.ID(),
-			Msg: "it is a view, whose changes the binlog does not hold", Hint: "name the tables that it reads",
-		}}
+	if e := t.Unread(); e != nil {
+		return nil, diag.List{e}
 	}
 	var errs diag.List
 	def := &connect.Table{Name: t.ID(), Schema: &columnar.Schema{}, PrimaryKey: t.PrimaryKey, Metadata: map[string]string{}, Options: maps.Clone(d.spec.Options)}

@@ -15,8 +15,8 @@ func TestDefinitionsOfTables(t *testing.T) {
 	t.Parallel()
 	id := mysqlrow.Column{Name: "id", DataType: "bigint", ColumnType: "bigint unsigned"}
 	name := mysqlrow.Column{Name: "name", DataType: "varchar", ColumnType: "varchar(40)", Length: 40, Charset: "utf8mb4", Nullable: true}
-	odd := mysqlrow.Column{Name: "odd", DataType: "inet6", ColumnType: "inet6", Nullable: true}
-	other := mysqlrow.Column{Name: "other", DataType: "uuid", ColumnType: "uuid", Nullable: true}
+	odd := mysqlrow.Column{Name: "odd", DataType: "xmltype", ColumnType: "xmltype", Nullable: true}
+	other := mysqlrow.Column{Name: "other", DataType: "hll", ColumnType: "hll", Nullable: true}
 	for _, tt := range []struct {
 		what string
 		info cdc.TableInfo
@@ -26,9 +26,13 @@ func TestDefinitionsOfTables(t *testing.T) {
 		{what: "columns and key", info: cdc.TableInfo{Columns: []mysqlrow.Column{name, id}, PrimaryKey: []string{"id"}}, want: "name VARCHAR(40), id DECIMAL(20, 0) NOT NULL key [id]"},
 		{what: "no key", info: cdc.TableInfo{Columns: []mysqlrow.Column{id}}, errs: []string{"error LEAT-2111: table shop.t: it has no primary key, so updates and deletes would find no row in the lake"}},
 		{what: "a view", info: cdc.TableInfo{Columns: []mysqlrow.Column{id}, View: true}, errs: []string{"error LEAT-3005: table shop.t: it is a view, whose changes the binlog does not hold"}},
+		{what: "a sequence", info: cdc.TableInfo{Columns: []mysqlrow.Column{id}, Sequence: true}, errs: []string{"error LEAT-3005: table shop.t: it is a sequence, which has no rows"}},
+		{what: "history by transactions", info: cdc.TableInfo{Columns: []mysqlrow.Column{id, {Name: "re", DataType: "bigint", RowEnd: true}}}, errs: []string{
+			"error LEAT-3005: table shop.t: it is system-versioned by transactions, so that the binlog holds statements instead of its rows",
+		}},
 		{what: "types that are not read", info: cdc.TableInfo{Columns: []mysqlrow.Column{id, odd, other}, PrimaryKey: []string{"id"}}, errs: []string{
-			"error LEAT-3006: table shop.t: column 'odd' is INET6 at the source, a type that leat does not read yet",
-			"error LEAT-3006: table shop.t: column 'other' is UUID at the source, a type that leat does not read yet",
+			"error LEAT-3006: table shop.t: column 'odd' is XMLTYPE at the source, a type that leat does not read yet",
+			"error LEAT-3006: table shop.t: column 'other' is HLL at the source, a type that leat does not read yet",
 		}},
 	} {
 		d := &discovery{spec: connect.DiscoverSpec{Options: values()}, connector: New(), seen: map[string]bool{}}

@@ -1,0 +1,28 @@
+DROP DATABASE IF EXISTS app;
+CREATE DATABASE app;
+USE app;
+CREATE TABLE plain (id INT PRIMARY KEY, v INT, w TEXT WITHOUT SYSTEM VERSIONING, UNIQUE (w)) WITH SYSTEM VERSIONING;
+CREATE TABLE named (id INT PRIMARY KEY, v INT, rs TIMESTAMP(6) GENERATED ALWAYS AS ROW START, re TIMESTAMP(6) GENERATED ALWAYS AS ROW END INVISIBLE, PERIOD FOR SYSTEM_TIME(rs, re)) WITH SYSTEM VERSIONING;
+INSERT INTO plain VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, NULL);
+UPDATE plain SET v = 10 WHERE id = 1;
+DELETE FROM plain WHERE id = 2;
+INSERT INTO named (id, v) VALUES (1, 1), (2, 2);
+UPDATE named SET v = 10 WHERE id = 1;
+-- @job-started
+USE app;
+SET system_versioning_alter_history = KEEP;
+INSERT INTO plain VALUES (4, 4, 'd'), (5, 5, 'e');
+UPDATE plain SET v = v + 1;
+UPDATE plain SET w = 'only w' WHERE id = 4;
+DELETE FROM plain WHERE id = 5;
+REPLACE INTO plain VALUES (3, 33, 'c');
+INSERT INTO plain VALUES (4, 0, 'x') ON DUPLICATE KEY UPDATE v = 44;
+DELETE HISTORY FROM plain;
+ALTER TABLE plain ADD COLUMN late INT DEFAULT 8;
+UPDATE plain SET late = 9 WHERE id = 1;
+INSERT INTO plain VALUES (6, 6, 'f', 6), (7, 7, 'g', 7);
+DELETE FROM plain WHERE id = 7;
+UPDATE named SET v = 11 WHERE id = 1;
+DELETE FROM named WHERE id = 2;
+INSERT INTO named (id, v) VALUES (3, 3);
+UPDATE named SET id = 30 WHERE id = 3;

@@ -1,0 +1,28 @@
+DROP DATABASE IF EXISTS app;
+CREATE DATABASE app;
+USE app;
+CREATE TABLE t (id INT PRIMARY KEY, v TEXT);
+INSERT INTO t VALUES (1, 'a'), (2, 'b');
+-- @job-started
+USE app;
+SET system_versioning_alter_history = KEEP;
+INSERT INTO t VALUES (3, 'c');
+ALTER TABLE t ADD SYSTEM VERSIONING;
+UPDATE t SET v = 'bb' WHERE id = 2;
+DELETE FROM t WHERE id = 1;
+ALTER TABLE t ADD UNIQUE k (v);
+INSERT INTO t VALUES (4, 'd');
+UPDATE t SET v = 'dd' WHERE id = 4;
+ALTER TABLE t DROP KEY k;
+INSERT INTO t VALUES (5, 'e');
+ALTER TABLE t DROP SYSTEM VERSIONING;
+DELETE FROM t WHERE id = 3;
+INSERT INTO t VALUES (6, 'f');
+-- @while-down
+USE app;
+SET system_versioning_alter_history = KEEP;
+INSERT INTO t VALUES (7, 'g');
+ALTER TABLE t ADD SYSTEM VERSIONING, ADD UNIQUE k (v);
+UPDATE t SET v = 'gg' WHERE id = 7;
+DELETE FROM t WHERE id = 6;
+INSERT INTO t VALUES (8, 'h');
