@@ -106,6 +106,7 @@ func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
 	if db == "" {
 		db = d.Database
 	}
+	d = y.named(d, db)
 	key, full := db+"."+d.Name, fullName(y.target, db, d.Name)
 	if y.target.tables[key] != nil {
 		y.s.fail(&diag.Error{
@@ -123,6 +124,21 @@ func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
 	from := *d.Table
 	from.Schema = to.def.Schema
 	y.pipe(&from, to)
+}
+
+// named gives d the name of its copy. The lake marks system tables with a $, for
+// which an underscore stands there.
+func (y *syncer) named(d *connect.Discovered, db string) *connect.Discovered {
+	name := strings.ReplaceAll(d.Name, "$", "_")
+	if name == d.Name {
+		return d
+	}
+	copied := *d
+	copied.Name = name
+	y.s.notice(configs.Notice{
+		Key: d.Table.Name, Msg: fmt.Sprintf("table %s goes into %s, because the lake marks system tables with a $", d.Table.Name, fullName(y.target, db, name)),
+	})
+	return &copied
 }
 
 // place takes an existing table of the same shape, or plans a new one.

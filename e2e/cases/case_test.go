@@ -215,7 +215,11 @@ func (c *testCase) expected(t *testing.T, table string) []map[string]any {
 		if !isRow {
 			t.Fatalf("%s is no row", lines.Text())
 		}
-		if of, there := r["@table"]; !there || of == table {
+		of, there := r["@table"]
+		if parts, isList := of.([]any); isList { // where a name has a dot
+			of = fmt.Sprintf("%v.%v", parts...)
+		}
+		if !there || of == table {
 			rows = append(rows, r)
 		}
 	}
