@@ -258,6 +258,12 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, each func(*columnar.Bat
 	if err != nil {
 		return err
 	}
+	return p.Scan(ctx, each)
+}
+
+// Scan gives the rows of all splits to each, split by split. The batches are
+// released after each returns.
+func (p *Plan) Scan(ctx context.Context, each func(*columnar.Batch) error) error {
 	for i := range p.Splits {
 		if err := p.readSplit(ctx, &p.Splits[i], each); err != nil {
 			return err

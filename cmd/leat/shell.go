@@ -4,11 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"leat/internal/connect/builtin"
+	"leat/internal/console"
 	"leat/internal/diag"
 	"leat/internal/job"
 	"leat/internal/query"
@@ -27,12 +33,18 @@ type shellFlags struct {
 func (a *app) shellCommand() *cobra.Command {
 	var f shellFlags
 	c := &cobra.Command{
-		Use:   "shell -e STATEMENT | -f FILE",
+		Use:   "shell [-e STATEMENT | -f FILE]",
 		Short: "Run queries, DDL and procedures one by one",
 		Long: `Run statements one by one: SELECT over lake tables (also at an older snapshot, tag or
 branch, and over system tables such as t$snapshots), SHOW, DESCRIBE, EXPLAIN, CREATE,
-ALTER, DROP and CALL sys.…. The first error ends it. INSERTs are jobs: leat run.`,
-		Example: `  leat shell --warehouse /data/lake -e "SHOW TABLES FROM shop"
+ALTER, DROP and CALL sys.…. INSERTs are jobs: leat run.
+
+On a terminal statements are read with a line editor: Tab completes, the arrows and
+Ctrl-R go through what was entered before (kept in STATE-DIR/history without the values
+of passwords), Ctrl-C stops what runs, \? lists the commands. With -e or -f, or from a
+pipe, the first error ends it.`,
+		Example: `  leat shell --warehouse /data/lake
+  leat shell --warehouse /data/lake -e "SHOW TABLES FROM shop"
   leat shell --warehouse /data/lake --output ndjson -e "SELECT * FROM shop.orders /*+ OPTIONS('scan.snapshot-id'='3') */ LIMIT 10"
   leat shell --warehouse /data/lake -e "CALL sys.expire_snapshots('shop.orders')"`,
 		Args: cobra.NoArgs,
@@ -48,8 +60,11 @@ ALTER, DROP and CALL sys.…. The first error ends it. INSERTs are jobs: leat ru
 }
 
 func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
-	if len(f.statements)+len(f.files) == 0 {
-		return usageError("there is nothing to run", "write leat shell -e 'SHOW DATABASES', or -f FILE")
+	in, terminal := cmd.InOrStdin().(*os.File)
+	terminal = terminal && term.IsTerminal(int(in.Fd()))
+	interactive := len(f.statements)+len(f.files) == 0 && terminal
+	if len(f.statements)+len(f.files) == 0 && !terminal {
+		f.files = []string{"-"}
 	}
 	out, err := query.NewPrinter(cmd.OutOrStdout(), f.output)
 	if err != nil {
@@ -70,6 +85,9 @@ func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
 		return err
 	}
 	sh := &shell{session: session, jobs: a.client(), out: out, notices: cmd.ErrOrStderr()}
+	if interactive {
+		return a.interact(cmd, sh, in, lookup)
+	}
 	for i, text := range f.statements {
 		name := "-e"
 		if len(f.statements) > 1 {
@@ -91,6 +109,38 @@ func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
 		}
 	}
 	return nil
+}
+
+// interact reads statements from the terminal. Ctrl-C belongs to the statement that
+// runs, so that only SIGTERM ends the whole.
+func (a *app) interact(cmd *cobra.Command, sh *shell, in *os.File, lookup func(string) (string, bool)) error {
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM)
+	defer stop()
+	c := &console.Console{
+		Run: func(ctx context.Context, file, text string) error {
+			a.texts[file] = text
+			return sh.run(ctx, file, text, lookup)
+		},
+		Names: sh.session, Out: sh.out, Screen: cmd.OutOrStdout(), Messages: cmd.ErrOrStderr(), Source: a.source,
+		HistoryFile: filepath.Join(a.settings.stateDir(), "history"),
+		Window:      window(cmd.OutOrStdout()),
+	}
+	return c.Interact(ctx, in, os.Getenv("TERM") != "dumb")
+}
+
+// window tells the size of the terminal that w is; zeroes for what is none.
+func window(w io.Writer) func() (columns, lines int) {
+	f, ok := w.(*os.File)
+	return func() (columns, lines int) {
+		if !ok || os.Getenv("TERM") == "dumb" {
+			return 0, 0
+		}
+		columns, lines, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0, 0
+		}
+		return columns, lines
+	}
 }
 
 // shell plans and carries out statements one by one.

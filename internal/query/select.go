@@ -148,7 +148,16 @@ func (s *Source) scan(ctx context.Context, used []int, where []lakehouse.Conditi
 	if o.At == nil {
 		o.Snapshot = 0
 	}
-	return s.table.Scan(ctx, o, func(b *columnar.Batch) error {
+	plan, err := s.table.ScanPlan(ctx, o)
+	if err != nil {
+		return err
+	}
+	progress := progressOf(ctx)
+	for i := range plan.Splits {
+		progress.of.Add(plan.Splits[i].Rows)
+	}
+	return plan.Scan(ctx, func(b *columnar.Batch) error {
+		progress.read.Add(int64(b.Rows()))
 		cols := slices.Clone(b.Cols)
 		if s.rowKind && slices.Contains(used, 0) {
 			kinds := kindColumn(b)
