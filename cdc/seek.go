@@ -80,13 +80,14 @@ func (r *Reader) positionAt(ctx context.Context, n *conn, millis int64) (Positio
 	if err != nil {
 		return Position{}, err
 	}
-	// The newest file that was begun before that time holds the place.
+	// The newest file that was begun before that time holds the place. When it was
+	// begun is known in seconds, so one begun in the second of that time may have been too late.
 	for i, f := range slices.Backward(files) {
 		created, err := r.created(ctx, f.name)
 		if err != nil {
 			return Position{}, err
 		}
-		if created*1000 <= millis || i == 0 {
+		if created < millis/1000 || i == 0 {
 			return r.scan(ctx, n, f.name, func(e *event) bool { return e.kind == evCommit && e.millis >= millis }, end)
 		}
 	}

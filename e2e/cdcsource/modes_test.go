@@ -89,6 +89,28 @@ func TestStartupModes(t *testing.T) {
 	})
 }
 
+// TestStartAtATimeOfManyFiles starts at a time in whose second several binlog
+// files were begun after it.
+func TestStartAtATimeOfManyFiles(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *mysqld.Server) {
+		db := accounts(t, s, accountsDDL)
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 20*time.Millisecond)))
+		now := time.Now().UnixMilli()
+		time.Sleep(10 * time.Millisecond)
+		const changes = 5
+		for i := range changes {
+			if err := s.Exec(fmt.Sprintf("INSERT INTO %s.accounts VALUES (%d, 1, 'a', 1, NULL)", db, 1_000_001+i), "FLUSH BINARY LOGS"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cfg := config(s, db)
+		cfg.Startup = cdc.Startup{Mode: cdc.StartTimestamp, Millis: now}
+		if n := len(catchUp(t, cfg, nil, copies{{}}, nil).tables[0]); n != changes {
+			t.Errorf("%d rows, want %d", n, changes)
+		}
+	})
+}
+
 func TestStartOffsetThatCannotBe(t *testing.T) {
 	s := gtidServer
 	db := accounts(t, s, accountsDDL)
