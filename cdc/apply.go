@@ -139,8 +139,11 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 	}
 	s.open.events++
 	full := false
-	for _, b := range e.table.bound {
+	for _, b := range r.bindings(e.table) {
 		t := b.table
+		if t.seq.waits() {
+			continue // nothing of it was read yet
+		}
 		if b.layout == nil || b.plan != t.plan {
 			l, err := r.bind(ctx, t, e.table.columns)
 			if err != nil {

@@ -89,12 +89,12 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 		t.leave()
 		r.log.Warn("source table is gone: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
 		return nil
-	case c.kind == created && !t.absent.Load():
-		return nil // IF NOT EXISTS, of a table that was there
 	case c.kind == created:
 		t.absent.Store(false)
 		r.log.Info("source table was made anew: its former rows go in the lake", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, src, statement, true, true)
+	case t.seq.waits() && !t.healing && (c.kind == renamed || namesPartitions(statement)):
+		return r.adapt(ctx, t, src, statement, false, false) // nothing of it was read yet
 	case c.kind == renamed || namesPartitions(statement):
 		t.absent.Store(false)
 		r.log.Info("source table has other rows: it is read again", "table", t.id(), "statement", clip(statement))
@@ -218,8 +218,8 @@ func namesPartitions(statement string) bool {
 func (r *Reader) follows(kind effect, names []name) []carried {
 	var list []carried
 	for _, t := range r.tables {
-		if !t.def.Follow {
-			continue
+		if !t.def.Follow || kind == created && !t.absent.Load() {
+			continue // CREATE IF NOT EXISTS, of a table that was there
 		}
 		for _, n := range names {
 			if n.covers(t.def.Database, t.def.Name) {

@@ -16,7 +16,8 @@ import (
 
 // check looks at the server and at every table, and compiles the decoding of
 // the tables. The error holds everything that is wrong.
-func (r *Reader) check(n *conn, known map[string]tableState) error {
+// opening says that reading is about to begin, with known as its state.
+func (r *Reader) check(n *conn, known map[string]tableState, opening bool) error {
 	s, err := n.inspect()
 	if err != nil {
 		return err
@@ -40,8 +41,17 @@ func (r *Reader) check(n *conn, known map[string]tableState) error {
 		errs.Add(err)
 		return errs.Err()
 	}
+	keys := r.stateKeys()
 	for _, t := range r.tables {
-		if err := r.checkTable(n, t, known); err != nil {
+		var then *tableState
+		if ts, ok := known[keys[t]]; ok {
+			then = &ts
+		}
+		err := r.checkTable(n, t, then)
+		if t.def.Follow && known == nil && !opening && diag.Retryable(err) {
+			continue // the state may know it
+		}
+		if err != nil {
 			var one *diag.Error
 			var list diag.List
 			if !errors.As(err, &one) && !errors.As(err, &list) {
@@ -180,15 +190,28 @@ func denied(err error) bool {
 }
 
 // checkTable finds the table and compiles its decoding.
-func (r *Reader) checkTable(n *conn, t *table, known map[string]tableState) error {
+// known is what the state holds of it, nil for nothing.
+func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 	src, err := n.describe(t.def.Database, t.def.Name)
 	if err != nil {
 		return err
 	}
-	if ts, ok := known[r.stateKey(t)]; ok && src == nil && t.def.Follow {
+	if src != nil {
+		switch err := r.readable(n, t, src); {
+		case err == nil:
+		case t.def.Follow && errorCode(err) == mysql.ER_NO_SUCH_TABLE:
+			src = nil // at this moment
+		default:
+			return err
+		}
+	}
+	if known != nil && src == nil && t.def.Follow {
 		// Dropped while the job was down: the log still holds rows of it.
-		then := &sourceTable{columns: ts.Columns, primary: ts.Primary, engine: "InnoDB"}
+		then := &sourceTable{columns: known.Columns, primary: known.Primary, engine: "InnoDB"}
 		return t.fit(then, r.cells())
+	}
+	if src == nil && t.def.Follow {
+		return t.vanished()
 	}
 	if src == nil {
 		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
@@ -196,6 +219,23 @@ func (r *Reader) checkTable(n *conn, t *table, known map[string]tableState) erro
 		}
 		return t.missingTable(n)
 	}
+	if err := t.fit(src, r.cells()); err != nil {
+		return err
+	}
+	r.note(t)
+	return r.noteCascades(n, t)
+}
+
+// vanished tells of a table that was there a moment ago, and may be soon again.
+func (t *table) vanished() error {
+	return t.at(-1, &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceTable, Retry: true,
+		Msg: "source table " + t.id() + " went away while the job started", Hint: "the job looks again which tables there are",
+	})
+}
+
+// readable checks that src is a table, and that the user may read it.
+func (r *Reader) readable(n *conn, t *table, src *sourceTable) error {
 	info := TableInfo{Database: t.def.Database, Name: t.def.Name, View: src.engine == "", Sequence: src.kind == "SEQUENCE", Columns: src.columns}
 	if e := info.Unread(); e != nil {
 		return t.at(-1, e)
@@ -219,11 +259,7 @@ func (r *Reader) checkTable(n *conn, t *table, known map[string]tableState) erro
 			}
 		}
 	}
-	if err := t.fit(src, r.cells()); err != nil {
-		return err
-	}
-	r.note(t)
-	return r.noteCascades(n, t)
+	return nil
 }
 
 // needsSelect reports whether the tables themselves are read.

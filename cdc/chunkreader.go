@@ -35,7 +35,7 @@ func (r *chunkReader) run(ctx context.Context) error {
 		switch {
 		case err == nil && c == nil:
 			return nil
-		case err != nil && !r.sn.outdated(err) && !r.mayRetry(err):
+		case err != nil && !r.sn.outdated(err) && !r.mayRetry(err) && !r.changed(ctx, c):
 			return err
 		case err != nil:
 			r.close()
@@ -65,6 +65,21 @@ func (r *chunkReader) deliver(ctx context.Context, d delivery) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// changed reports whether a table that is followed has other columns by now than
+// those that the chunk was read by: its values may be of other types.
+func (r *chunkReader) changed(ctx context.Context, c *chunk) bool {
+	if c == nil || c.src == nil || !c.table.def.Follow {
+		return false
+	}
+	n, err := r.sn.cfg.connect(ctx)
+	if err != nil {
+		return false
+	}
+	defer n.close()
+	now, err := n.describe(c.table.def.Database, c.table.def.Name)
+	return err == nil && (now == nil || !sameColumns(now.columns, c.src.columns))
 }
 
 // step reads one chunk. A chunk that comes with an error was taken and has to go back.

@@ -52,6 +52,8 @@ type Config struct {
 	BitsLittleEndian, SpacedJSON bool
 	// NewTables lets a restored job read tables that its state does not know.
 	NewTables bool
+	// Watch takes up tables that come while the reader runs; nil reads those of Tables alone.
+	Watch *Watch
 	// CatchUp ends Run once everything committed when Open ran has been emitted.
 	CatchUp bool
 	Tables  []Table

@@ -141,7 +141,11 @@ func effects(text, schema string) (effect, []name) {
 		p.skip("ONLINE", "OFFLINE", "IGNORE")
 		if p.skip("TABLE") {
 			p.skip("IF", "EXISTS")
-			return altered, p.list()
+			names := p.list()
+			if to, ok := p.newName(); ok {
+				return renamed, append(names, to)
+			}
+			return altered, names
 		}
 	case "TRUNCATE":
 		p.skip("TABLE")
@@ -210,6 +214,24 @@ next:
 		break
 	}
 	return p.at > start
+}
+
+// newName finds RENAME [TO | AS | =] name among what ALTER TABLE asks for.
+func (p *nameReader) newName() (name, bool) {
+	for ; p.at+1 < len(p.words); p.at++ {
+		next := p.words[p.at+1]
+		if !p.words[p.at].is("RENAME") || next.is("COLUMN") || next.is("INDEX") || next.is("KEY") || next.literal {
+			continue
+		}
+		p.at++
+		if p.skip("TO", "AS"); p.at < len(p.words) && p.words[p.at].text == "=" {
+			p.at++
+		}
+		if p.at < len(p.words) {
+			return p.name(), true
+		}
+	}
+	return name{}, false
 }
 
 // list reads names separated by commas.

@@ -20,6 +20,11 @@ type sourceTable struct {
 	// kind is TABLE_TYPE: BASE TABLE, SYSTEM VERSIONED, VIEW or SEQUENCE.
 	kind   string
 	engine string
+	// primaryKey is primary where that is the primary key, over whole columns.
+	primaryKey []string
+	comment    string
+	// bytes is the server's estimate of the size of the rows.
+	bytes int64
 	// rows and rowBytes are the server's estimates.
 	rows     int64
 	rowBytes int64
@@ -85,14 +90,15 @@ func (n *conn) describe(database, table string) (*sourceTable, error) {
 		return nil, err
 	}
 	t.takeKeys(keys)
-	info, err := n.query(fmt.Sprintf("SELECT TABLE_TYPE, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", db, tb))
+	info, err := n.query(fmt.Sprintf("SELECT TABLE_TYPE, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH, TABLE_COMMENT, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", db, tb))
 	if err != nil {
 		return nil, err
 	}
-	if len(info.rows) > 0 {
-		r := info.rows[0]
-		t.kind, t.engine, t.rows, t.rowBytes = r[0], r[1], number(r[2]), number(r[3])
+	if len(info.rows) == 0 {
+		return nil, nil //nolint:nilnil // dropped meanwhile
 	}
+	r := info.rows[0]
+	t.kind, t.engine, t.rows, t.rowBytes, t.comment, t.bytes = r[0], r[1], number(r[2]), number(r[3]), r[4], number(r[5])
 	if n.mariadb() {
 		t.addHidden(keys)
 	}
@@ -160,7 +166,11 @@ func (t *sourceTable) takeKeys(keys resultTable) {
 		if len(names) > 0 {
 			t.indexed = append(t.indexed, names[0])
 		}
-		if usable && len(names) > 0 && t.primary == nil {
+		usable = usable && len(names) > 0
+		if usable && keys.rows[i][0] == "PRIMARY" {
+			t.primaryKey = names
+		}
+		if usable && t.primary == nil {
 			t.primary = names
 		}
 		i = j

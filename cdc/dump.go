@@ -24,7 +24,16 @@ type tableMap struct {
 	columns mysqlrow.TableMap
 	// bound are the readers of the table, empty for a table that is not ours.
 	bound []*binding
+	// watched says that the table may have become ours since the connection began:
+	// late are its readers then, as of the generation of the reader's tables; only
+	// the decoding goroutine uses the two.
+	watched    bool
+	late       []*binding
+	generation int
 }
+
+// wanted reports whether rows of the table go to the decoding goroutine.
+func (m *tableMap) wanted() bool { return len(m.bound) > 0 || m.watched }
 
 // binding is the way from a table map to one reader; only the decoding goroutine uses layout.
 type binding struct {
@@ -36,11 +45,13 @@ type binding struct {
 // dumper is one binlog connection: it asks the server for the log from a
 // position and turns packets into events. run is a goroutine of its own.
 type dumper struct {
-	conn   *conn
-	queue  *queue
-	uuid   string
-	maria  bool
+	conn  *conn
+	queue *queue
+	uuid  string
+	maria bool
+	// tables are those known when the connection began; watch tells which others may come.
 	tables map[string][]*table
+	watch  *Watch
 	parser *replication.BinlogParser
 	maps   map[uint64]*tableMap
 	zstd   *zstd.Decoder
@@ -80,7 +91,7 @@ func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*t
 		return nil, err
 	}
 	d := &dumper{
-		conn: n, queue: q, uuid: s.uuid, maria: s.mariadb, tables: tables, parser: replication.NewBinlogParser(),
+		conn: n, queue: q, uuid: s.uuid, maria: s.mariadb, tables: tables, watch: c.Watch, parser: replication.NewBinlogParser(),
 		maps: map[uint64]*tableMap{}, heartbeat: c.heartbeat(), file: pos.File, offset: pos.Offset,
 		prepared: pos.prepared.clone(),
 	}

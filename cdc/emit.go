@@ -26,7 +26,7 @@ func (r *Reader) chunks(ctx context.Context) error {
 		}
 	}
 	for _, m := range s.marks {
-		m.chunk.plan = m.chunk.table.plan
+		m.chunk.plan, m.chunk.src = m.chunk.table.plan, m.chunk.table.src
 		m.chunk.table.seq.begin(m.chunk)
 		passed := passedMark{at: mark{uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset}}
 		if r.pos.GTID != nil {

@@ -62,11 +62,22 @@ func (t *table) evolve(was, next *sourceTable, statement string) (*evolution, er
 			return nil, err
 		}
 	}
+	e.lift(t, next)
 	for name := range gone {
 		e.dropped[name]++
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' is gone at the source: it stays in the lake, with NULL from now on", name))
 	}
 	return e, nil
+}
+
+// lift lets columns that the source does not have be NULL.
+func (e *evolution) lift(t *table, next *sourceTable) {
+	for i := range e.schema.Fields {
+		f := &e.schema.Fields[i]
+		if t.def.metadata(i) == "" && next.index(f.Name) < 0 && !f.Type.Nullable {
+			f.Type, e.changed = f.Type.AsNullable(), true
+		}
+	}
 }
 
 // mentions reports whether a statement has one of the keywords.

@@ -19,7 +19,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	list := r.follows(kind, names)
 	for _, c := range list {
 		c.table.statement = e.text
-		if kind != altered || !c.table.describedAfter(e, r.pos.ServerUUID) {
+		if kind != altered || c.table.seq.waits() || !c.table.describedAfter(e, r.pos.ServerUUID) {
 			continue
 		}
 		// The columns of now hold this change, too: what it did to rows is not seen
@@ -30,17 +30,31 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 			r.heal(c.table, errors.New("several changes of its columns follow each other"))
 		}
 	}
-	if len(list) > 0 && kind != written {
-		if kind == dropped && isCreate(e.text) {
-			for i := range list {
-				list[i].kind = renamed // another table is in its place
-			}
+	if kind == dropped && isCreate(e.text) {
+		for i := range list {
+			list[i].kind = renamed // another table is in its place
 		}
+	}
+	come, err := r.newcomers(ctx, kind, names, e)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		if err := r.welcome(ctx, come); err != nil {
+			return err
+		}
+	}
+	if len(list) > 0 && kind != written {
 		statement := e.text
-		return r.startCut(ctx, func(ctx context.Context) error { return r.carry(ctx, list, statement) })
+		return r.startCut(ctx, func(ctx context.Context) error {
+			if err := r.carry(ctx, list, statement); err != nil {
+				return err
+			}
+			return r.welcome(ctx, come)
+		})
 	}
 	for _, t := range r.tables {
-		if kind == created || !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
+		if kind == created || t.def.Follow && kind != written || !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
 			continue
 		}
 		t.statement = e.text

@@ -84,70 +84,63 @@ func (l *Lister) Close() { l.n.close() }
 // All describes the tables of a database in order of their names, without views.
 func (l *Lister) All(database string) ([]TableInfo, error) {
 	list, err := l.find(realTables + " AND TABLE_SCHEMA = " + literal(database))
-	if err != nil || len(list) > 0 {
-		return list, err
+	if err == nil && len(list) == 0 {
+		err = l.missing(database, "")
 	}
-	return nil, l.missing(database, "")
+	return list, l.mayPass(err)
 }
 
 // One describes a table or view; what is not there is an error.
 func (l *Lister) One(database, name string) (TableInfo, error) {
 	list, err := l.find("TABLE_SCHEMA = " + literal(database) + " AND TABLE_NAME = " + literal(name))
-	if err != nil {
-		return TableInfo{}, err
+	if err == nil && len(list) == 0 {
+		err = l.missing(database, name)
 	}
-	if len(list) == 0 {
-		return TableInfo{}, l.missing(database, name)
+	if err != nil {
+		return TableInfo{}, l.mayPass(err)
 	}
 	return list[0], nil
 }
 
+// mayPass makes a broken connection an error that a restart may cure; nil stays nil.
+func (l *Lister) mayPass(err error) error {
+	if err == nil {
+		return nil
+	}
+	return sourceError(l.n.addr, err)
+}
+
 // find describes the tables for which a condition over information_schema.TABLES holds.
 func (l *Lister) find(where string) ([]TableInfo, error) {
-	t, err := l.n.query("SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_COMMENT, DATA_LENGTH FROM information_schema.TABLES WHERE " + where + " ORDER BY TABLE_NAME")
+	t, err := l.n.query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE " + where + " ORDER BY TABLE_NAME")
 	if err != nil {
 		return nil, err
 	}
 	list := make([]TableInfo, 0, len(t.rows))
 	for _, r := range t.rows {
-		info := TableInfo{Database: r[0], Name: r[1], View: strings.Contains(r[2], "VIEW"), Sequence: r[2] == "SEQUENCE", Comment: r[3], Bytes: number(r[4])}
-		src, err := l.n.describe(info.Database, info.Name)
+		src, err := l.n.describe(r[0], r[1])
 		if err != nil {
 			return nil, err
 		}
 		if src == nil {
 			continue // dropped meanwhile
 		}
-		info.Columns = slices.DeleteFunc(slices.Clone(src.columns), func(c mysqlrow.Column) bool { return c.Hidden })
+		info := src.info(r[0], r[1])
 		// Without the right to a column the server does not show it.
 		if err := l.n.exec("SELECT * FROM " + info.sqlName() + " LIMIT 0"); denied(err) {
 			info.Denied = true
-		}
-		if info.PrimaryKey, err = l.primaryKey(&info); err != nil {
-			return nil, err
 		}
 		list = append(list, info)
 	}
 	return list, nil
 }
 
-func (l *Lister) primaryKey(t *TableInfo) ([]string, error) {
-	r, err := l.n.query(fmt.Sprintf(`SELECT COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS
- WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND INDEX_NAME = 'PRIMARY' ORDER BY SEQ_IN_INDEX`, literal(t.Database), literal(t.Name)))
-	if err != nil {
-		return nil, err
+// info describes the table to others.
+func (t *sourceTable) info(database, name string) TableInfo {
+	return TableInfo{
+		Database: database, Name: name, Comment: t.comment, View: strings.Contains(t.kind, "VIEW"), Sequence: t.kind == "SEQUENCE", PrimaryKey: t.primaryKey, Bytes: t.bytes,
+		Columns: slices.DeleteFunc(slices.Clone(t.columns), func(c mysqlrow.Column) bool { return c.Hidden }),
 	}
-	var names []string
-	for _, row := range r.rows {
-		if slices.ContainsFunc(t.Columns, func(c mysqlrow.Column) bool { return c.RowEnd && c.Name == row[0] }) {
-			continue // MariaDB adds it to the key, where it tells history apart
-		}
-		if row[1] != "" {
-			return nil, nil // a prefix does not identify a row by the values of columns
-		}
-		names = append(names, row[0])
-	}
-	return names, nil
 }
 
 // missing says that a database has no such table, or no table at all if name is empty.

@@ -98,8 +98,8 @@ func (t *Table) noMatch(n *conn, all resultTable) *diag.Error {
 // stillThere refuses a state that knows a table of a pattern that the server has no more.
 func (r *Reader) stillThere(s *state) error {
 	known := map[string]bool{}
-	for _, t := range r.tables {
-		known[r.stateKey(t)] = true
+	for _, key := range r.stateKeys() {
+		known[key] = true
 	}
 	for key := range s.Tables {
 		if known[key] {

@@ -57,7 +57,7 @@ func (r *Reader) Check(ctx context.Context) error {
 		return err
 	}
 	defer n.close()
-	return r.check(n, nil)
+	return r.check(n, nil, false)
 }
 
 // Open checks the source once more and finds the position to start from.
@@ -71,7 +71,7 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if err := r.check(n, known); err != nil {
+	if err := r.check(n, known, true); err != nil {
 		return err
 	}
 	if r.startNow, err = n.now(r.server); err != nil {
@@ -146,8 +146,9 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	if err := r.stillThere(s); err != nil {
 		return err
 	}
+	keys := r.stateKeys()
 	r.tables = slices.DeleteFunc(r.tables, func(t *table) bool {
-		_, known := s.Tables[r.stateKey(t)]
+		_, known := s.Tables[keys[t]]
 		if known || !t.shard || r.cfg.NewTables {
 			return false
 		}
@@ -156,8 +157,9 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 		r.byName[k] = slices.DeleteFunc(r.byName[k], func(x *table) bool { return x == t })
 		return true
 	})
+	keys = r.stateKeys()
 	for _, t := range r.tables {
-		ts, ok := s.Tables[r.stateKey(t)]
+		ts, ok := s.Tables[keys[t]]
 		if !ok && r.cfg.NewTables {
 			r.log.Info("a new table is read", "table", t.id())
 			t.resetSequencer(rangeSet{all: !r.cfg.needsSelect()})

@@ -98,6 +98,7 @@ func (d *dumper) tableMap(body []byte) error {
 	for _, tr := range d.tables[tableKey(m.schema, m.name)] {
 		m.bound = append(m.bound, &binding{table: tr})
 	}
+	m.watched = len(m.bound) == 0 && d.watch.matches(m.schema, m.name)
 	d.maps[id] = m
 	return nil
 }
@@ -119,7 +120,7 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 	if m == nil {
 		return fmt.Errorf("reading the binlog at %s:%d: rows of table id %d without a table map", d.file, d.offset, tableID(body))
 	}
-	if len(m.bound) == 0 {
+	if !m.wanted() {
 		return nil
 	}
 	r := mysqlrow.Rows{TableID: tableID(body)}
@@ -175,7 +176,7 @@ func (d *dumper) foreignRows(kind replication.EventType, body []byte) error {
 		return errors.New("reading the binlog: short rows event")
 	}
 	m := d.maps[tableID(body)]
-	if m == nil || len(m.bound) == 0 {
+	if m == nil || !m.wanted() {
 		return nil
 	}
 	if kind == replication.PARTIAL_UPDATE_ROWS_EVENT {

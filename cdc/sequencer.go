@@ -39,6 +39,8 @@ type chunk struct {
 	keys  keyRange
 	// plan is the table version whose columns the reader selects.
 	plan *mysqlrow.Plan
+	// src is that version.
+	src *sourceTable
 	// kept are the row changes since the range was marked; ends tells which
 	// transactions they belong to.
 	kept  *mysqlrow.Builder
@@ -81,6 +83,11 @@ const batchRows = 8192
 
 // complete reports whether nothing is outstanding.
 func (s *sequencer) complete() bool { return s.done.all }
+
+// waits reports whether no range is emitted, nor being read: all changes are dropped.
+func (s *sequencer) waits() bool {
+	return !s.done.all && !s.refresh && len(s.reading) == 0 && s.done.edge == 0 && len(s.done.list) == 0
+}
 
 // begin marks the range of c: from now on its row changes are kept.
 func (s *sequencer) begin(c *chunk) {

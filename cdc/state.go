@@ -41,6 +41,9 @@ type state struct {
 
 // tableState is the part of one table, by id.
 type tableState struct {
+	// Database and Name are the table's; states of old have them in the id alone.
+	Database string   `json:"database,omitempty"`
+	Name     string   `json:"name,omitempty"`
 	Snapshot rangeSet `json:"snapshot"`
 	// Columns is the table version at the edge: events after it are read by it
 	// until the log tells of a change.
@@ -57,22 +60,18 @@ type tableState struct {
 	Dropped map[string]int `json:"dropped,omitempty"`
 }
 
-// stateKey names a table in the state; a table read into several ports has one
+// stateKeys names the tables in the state; a table read into several ports has one
 // entry a port.
-func (r *Reader) stateKey(t *table) string {
-	n := 0
-	for _, o := range r.tables {
-		if o == t {
-			break
+func (r *Reader) stateKeys() map[*table]string {
+	keys, seen := make(map[*table]string, len(r.tables)), make(map[string]int, len(r.tables))
+	for _, t := range r.tables {
+		id := t.id()
+		if seen[id]++; seen[id] > 1 {
+			id += "#" + strconv.Itoa(seen[id])
 		}
-		if o.id() == t.id() {
-			n++
-		}
+		keys[t] = id
 	}
-	if n == 0 {
-		return t.id()
-	}
-	return t.id() + "#" + strconv.Itoa(n+1)
+	return keys
 }
 
 // snapshotState makes the state of the current edge.
@@ -98,13 +97,14 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 	if s.Millis > 0 {
 		props[PropTime] = strconv.FormatInt(s.Millis, 10)
 	}
+	keys := r.stateKeys()
 	for _, t := range r.tables {
 		done := t.seq.done
 		if !t.seq.keyed && !done.all {
 			done = rangeSet{}
 		}
-		s.Tables[r.stateKey(t)] = tableState{
-			Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut,
+		s.Tables[keys[t]] = tableState{
+			Database: t.def.Database, Name: t.def.Name, Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut,
 			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped,
 		}
 	}

@@ -49,6 +49,9 @@ type runState struct {
 	timer     *time.Timer
 	inTxn     bool // the coordinator was told of an open transaction
 
+	// generation counts how often tables were added.
+	generation int
+
 	rows      int64 // row changes and chunk rows emitted
 	snapRows  int64
 	snapTotal int64

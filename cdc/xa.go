@@ -53,7 +53,7 @@ func (d *dumper) keepXA(h header, raw, body []byte) error {
 		}
 	}
 	m := d.maps[tableID(body)]
-	if m == nil || len(m.bound) == 0 {
+	if m == nil || !m.wanted() {
 		return nil
 	}
 	held := len(d.xa.events)

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"context"
+
 	"leat/catalog"
 	"leat/configs"
 	"leat/internal/columnar"
@@ -28,6 +30,8 @@ type Source struct {
 	Connector connect.SourceConnector
 	Tables    []connect.SourceTable
 	Bounded   bool
+	// Watch says which tables are taken up when they come; nil for none.
+	Watch *connect.DiscoverSpec
 }
 
 // Pipe leads the rows of one source port, computed and filtered, into one sink.
@@ -152,4 +156,21 @@ type Result struct {
 	// Mirror says that each sink is a copy of a source table: the job is known by
 	// name and warehouse alone, and does not begin over rows that others wrote.
 	Mirror bool
+	// Left are tables that a pattern names and that stay out.
+	Left []connect.LeftOut
+	// Forgotten are uids of sinks that source and lake have no more: state of them is left behind.
+	Forgotten []string
+	// Extend plans a table that came while the job runs; nil if none may.
+	Extend func(ctx context.Context, d *connect.Discovered) (*Extension, error)
+}
+
+// Extension is a table added to a plan: the last pipe and the last sink.
+type Extension struct {
+	// Steps make the table where it is missing.
+	Steps   []Step
+	Notices []configs.Notice
+	// Source and Port are where its rows come from.
+	Source, Port int
+	// Undo takes it out of the plan.
+	Undo func()
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,9 @@ type SyncSpec struct {
 	Database string
 	// TableOptions are those of the tables in the lake.
 	TableOptions configs.Values
+	// Stored gives what the last checkpoint of the job with that name and warehouse
+	// holds of its sources, by uid; nil if there is none to go on from.
+	Stored func(ctx context.Context, name, warehouse string) (map[string]json.RawMessage, error)
 }
 
 // SyncTables plans one job that carries the tables into the catalog of
@@ -45,7 +49,16 @@ func SyncTables(ctx context.Context, sync SyncSpec, env Env) (*Result, error) {
 	if !ok || !finds {
 		return nil, fmt.Errorf("planning a sync: connector %s finds no tables", sync.Connector)
 	}
-	found, err := source.Discover(ctx, connect.DiscoverSpec{Options: sync.Options, Include: sync.Include, Exclude: sync.Exclude})
+	s.nameSync(sync.Include)
+	look := connect.DiscoverSpec{Options: sync.Options, Include: sync.Include, Exclude: sync.Exclude}
+	if sync.Stored != nil {
+		states, err := sync.Stored(ctx, configs.PipelineName.Get(s.settings), s.current.warehouse)
+		if err != nil {
+			return nil, err
+		}
+		look.Stored = states[syncSource(sync.Connector)]
+	}
+	found, err := source.Discover(ctx, look)
 	if err != nil {
 		return nil, err
 	}
@@ -53,30 +66,35 @@ func SyncTables(ctx context.Context, sync SyncSpec, env Env) (*Result, error) {
 		s.notice(n)
 	}
 	y := &syncer{s: s, spec: &sync, source: source, target: s.current, buckets: map[int][]string{}}
+	s.result.Left, s.result.Mirror = found.Left, true
 	for i := range found.Tables {
 		y.table(ctx, &found.Tables[i])
 	}
 	y.tellBuckets()
-	s.finishSync(sync.Include)
+	y.tellLeft()
+	s.finish()
 	if err := s.errs.Err(); err != nil {
 		return nil, err
 	}
+	y.watch(look)
 	return s.result, nil
 }
 
-// finishSync names the job after the tables asked for, which stay the same when
+// syncSource is the uid of the one source of a sync job, as builder.sourceUID gives it.
+func syncSource(connector string) string { return fmt.Sprintf("source:%s-1", connector) }
+
+// nameSync names the job after the tables asked for, which stay the same when
 // tables come and go at the source.
-func (s *Session) finishSync(include []connect.TablePattern) {
-	if !configs.PipelineName.IsSet(s.settings) {
-		names := make([]string, len(include))
-		for i, p := range include {
-			names[i] = p.String()
-		}
-		slices.Sort(names)
-		s.settings[configs.PipelineName.Key] = configs.Value{Text: "sync_" + strings.Join(slices.Compact(names), ",")}
+func (s *Session) nameSync(include []connect.TablePattern) {
+	if configs.PipelineName.IsSet(s.settings) {
+		return
 	}
-	s.result.Mirror = true
-	s.finish()
+	names := make([]string, len(include))
+	for i, p := range include {
+		names[i] = p.String()
+	}
+	slices.Sort(names)
+	s.settings[configs.PipelineName.Key] = configs.Value{Text: "sync_" + strings.Join(slices.Compact(names), ",")}
 }
 
 // checkTableOptions checks options of lake tables as WITH does.
@@ -101,7 +119,17 @@ type syncer struct {
 	buckets map[int][]string
 }
 
+// table adds a table. One that a pattern names stays out where it cannot be carried.
 func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
+	before := len(y.s.errs)
+	y.carry(ctx, d)
+	if errs := y.s.errs[before:]; d.Matched && len(errs) > 0 {
+		y.s.result.Left = append(y.s.result.Left, connect.LeftOut{Name: d.Database + "." + d.Name, Reason: slices.Clone(errs)})
+		y.s.errs = y.s.errs[:before]
+	}
+}
+
+func (y *syncer) carry(ctx context.Context, d *connect.Discovered) {
 	db := y.spec.Database
 	if db == "" {
 		db = d.Database
@@ -116,6 +144,12 @@ func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
 		return
 	}
 	before := len(y.s.errs)
+	if d.Gone {
+		if have, err := y.target.lake.Table(ctx, db, d.Name); err == nil && have == nil {
+			y.s.result.Forgotten = append(y.s.result.Forgotten, "sink:"+full)
+			return
+		}
+	}
 	to := y.place(ctx, db, d)
 	if to == nil || len(y.s.errs) > before {
 		return

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -51,7 +53,10 @@ connection. It runs until stopped and resumes by itself from its last checkpoint
 the same command is run again. The copies follow their source: new columns are added, with
 their defaults for rows that were there before, wider types widen, a dropped column stays
 with NULL from then on, TRUNCATE and swaps of tables are carried out. A primary key that
-changes stops the job. Tables without a primary key are refused.
+changes stops the job. Where --include names all tables of a database, those that are
+made, or renamed into it, while the job runs or is down are taken up with all their rows;
+what such a pattern names and cannot be carried stays out and is said, as tables without
+a primary key. A table that is named itself and cannot be carried is refused.
 
 The password is that of --url, in which ${NAME} is an environment variable, or else
 LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and
@@ -105,9 +110,22 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	if warehouse == "" {
 		return usageError("--warehouse is missing", "add --warehouse DIR")
 	}
-	result, err := planner.SyncTables(cmd.Context(), spec, planner.Env{
-		Registry: builtin.All(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: warehouse,
-	})
+	from := f.from
+	stored := func(ctx context.Context, name, warehouse string) (map[string]json.RawMessage, error) {
+		return job.StoredSources(ctx, a.settings.stateDir(), from, session, name, warehouse)
+	}
+	if !f.fresh {
+		spec.Stored = stored
+	}
+	plan := func(ctx context.Context) (*planner.Result, error) {
+		r, err := planner.SyncTables(ctx, spec, planner.Env{
+			Registry: builtin.All(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: warehouse,
+		})
+		// A restart goes on from the newest checkpoint, however the job began.
+		spec.Stored, from = stored, ""
+		return r, err
+	}
+	result, err := plan(cmd.Context())
 	if err != nil {
 		// Nothing was started, also where the server is to blame.
 		return fmt.Errorf("%w: %w", job.ErrNotStarted, err)
@@ -118,7 +136,7 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	}
 	p := newProgress(errOut)
 	j := job.New(job.Spec{
-		Result: result, Script: "sync mysql", StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
+		Result: result, Replan: plan, Script: "sync mysql", StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
 		From: f.from, RollbackTables: f.rollback, ResetConsumers: f.reset,
 		Log: log, Listener: p.listener(), Notice: func(text string) { p.print("notice: " + text) },
 	})

@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,12 +24,14 @@ type caseFile struct {
 	Servers map[string]struct {
 		Flags []string `yaml:"flags"`
 	} `yaml:"servers"`
-	Sync    oneOrMore         `yaml:"sync"`
-	Targets []string          `yaml:"targets"`
-	Options map[string]string `yaml:"source_options"`
-	Steps   []string          `yaml:"steps"`
-	Columns forms             `yaml:"columns"`
-	Compare comparison        `yaml:"compare"`
+	Sync oneOrMore `yaml:"sync"`
+	// Database is copied whole; its tables are those of Columns.
+	Database string            `yaml:"sync_database"`
+	Targets  []string          `yaml:"targets"`
+	Options  map[string]string `yaml:"source_options"`
+	Steps    []string          `yaml:"steps"`
+	Columns  forms             `yaml:"columns"`
+	Compare  comparison        `yaml:"compare"`
 	// Absent are tables that the lake must not have in the end.
 	Absent []string `yaml:"absent"`
 	// AcceptError says that a refusal is as good as the rows, ExpectedError that
@@ -129,8 +133,11 @@ func read(t *testing.T, dir, name string) string {
 
 // targets are the tables of the lake that are compared, as db.table.
 func (c *testCase) targets() []string {
-	if len(c.Targets) > 0 {
+	switch {
+	case len(c.Targets) > 0:
 		return c.Targets
+	case c.Database != "":
+		return slices.Sorted(maps.Keys(c.Columns))
 	}
 	return c.Sync
 }

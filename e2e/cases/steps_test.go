@@ -135,6 +135,9 @@ func (r *run) syncArgs() []string {
 		db, table, _ := strings.Cut(source, ".")
 		include[i] = mysqlrow.QuoteName(db) + "." + mysqlrow.QuoteName(table)
 	}
+	if r.Database != "" {
+		include = append(include, r.Database+".*")
+	}
 	args := []string{
 		"sync", "mysql", "--url", fmt.Sprintf("mysql://%s@127.0.0.1:%d/", r.user, r.server.Port), "--include", strings.Join(include, ","),
 		"--warehouse", r.job.Warehouse(), "--name", "case", "--set", "execution.checkpointing.interval=200ms",

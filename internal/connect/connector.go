@@ -90,7 +90,18 @@ type SourceSpec struct {
 	// UID is the stable operator uid.
 	UID    string
 	Tables []SourceTable
-	Env    Env
+	// Watch asks for tables that come while the job runs, too; nil for Tables alone.
+	Watch *Watch
+	Env   Env
+}
+
+// Watch takes up tables of a source that come while a job runs.
+type Watch struct {
+	// Spec says where to look and for which tables.
+	Spec DiscoverSpec
+	// Add plans and makes the target of a table and adds both to the running job,
+	// which out belongs to. It gives what the source reads for it, and the port.
+	Add func(ctx context.Context, d *Discovered, out dataflow.Collector) (SourceTable, int, error)
 }
 
 // SourceConnector makes sources.

@@ -2,6 +2,8 @@ package connect
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 
 	"leat/configs"
 )
@@ -13,6 +15,9 @@ type TablePattern struct{ Database, Table string }
 // String gives database.table.
 func (p TablePattern) String() string { return p.Database + "." + p.Table }
 
+// Open reports whether tables of later may match p.
+func (p TablePattern) Open() bool { return p.Table == "*" }
+
 // Matches reports whether p names the table.
 func (p TablePattern) Matches(database, table string) bool {
 	return p.Database == database && (p.Table == "*" || p.Table == table)
@@ -23,6 +28,15 @@ type DiscoverSpec struct {
 	// Options are those of a table of the source, without the name of the table.
 	Options          configs.Values
 	Include, Exclude []TablePattern
+	// Stored is what the last checkpoint holds of the source, nil for nothing: its
+	// tables belong to the job although the source may have them no more.
+	Stored json.RawMessage
+}
+
+// Wants reports whether a table belongs to those looked for.
+func (s *DiscoverSpec) Wants(database, table string) bool {
+	matches := func(p TablePattern) bool { return p.Matches(database, table) }
+	return slices.ContainsFunc(s.Include, matches) && !slices.ContainsFunc(s.Exclude, matches)
 }
 
 // Discovered is a table found at a source.
@@ -32,6 +46,10 @@ type Discovered struct {
 	Comment string
 	// Bytes is the source's estimate of the size of the rows.
 	Bytes int64
+	// Matched says that only a pattern names it: it stays out where it cannot be carried.
+	Matched bool
+	// Gone says that only the last checkpoint knows it: the source has dropped it.
+	Gone bool
 	// Table is a definition that passes CheckTable: all columns, each of the type
 	// that holds every value of the source, and the primary key.
 	Table *Table
@@ -40,8 +58,16 @@ type Discovered struct {
 // Discovery is what a look at a source brought.
 type Discovery struct {
 	// Tables are in the order of the patterns, then of the names; none is there twice.
-	Tables  []Discovered
+	Tables []Discovered
+	// Left are tables that a pattern names and that cannot be carried.
+	Left    []LeftOut
 	Notices []configs.Notice
+}
+
+// LeftOut is a table that stays out, and why.
+type LeftOut struct {
+	Name   string
+	Reason error
 }
 
 // Discoverer is a SourceConnector that finds the definitions of tables itself.

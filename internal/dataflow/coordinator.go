@@ -179,6 +179,12 @@ func (c *coordinator) store(ctx context.Context, a action) error {
 func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 	var mu sync.Mutex
 	return c.e.eachSink(func(n *SinkNode) error {
+		mu.Lock()
+		_, takesPart := ck.Sinks[n.UID]
+		mu.Unlock()
+		if !takesPart {
+			return nil // it came after the barrier
+		}
 		seen, err := n.Sink.Observe(ctx)
 		if err != nil {
 			return fmt.Errorf("operator %s: observing the target: %w", n.UID, err)
@@ -198,7 +204,11 @@ const sinksAtOnce = 4
 func (c *coordinator) commit(ctx context.Context, a action) error {
 	ck := a.checkpoint
 	err := c.e.eachSink(func(n *SinkNode) error {
-		err := c.commitSink(ctx, n, ck.ID, ck.Sinks[n.UID].Epochs)
+		r, takesPart := ck.Sinks[n.UID]
+		if !takesPart {
+			return nil // it came after the barrier
+		}
+		err := c.commitSink(ctx, n, ck.ID, r.Epochs)
 		if err != nil {
 			// The others may be retrying for ever.
 			c.e.abort(err)

@@ -28,6 +28,11 @@ type Execution struct {
 	// abort ends the running tasks with an error.
 	abort context.CancelCauseFunc
 
+	// group and running are those of the tasks, for tasks that join them.
+	group   *errgroup.Group
+	running context.Context //nolint:containedctx // it is that of the group, and ends with it
+	// mu guards the sinks and pipelines of graph and their tasks below, which grow.
+	mu sync.RWMutex
 	// built is set once the tasks below are there, for Stats.
 	built         atomic.Bool
 	started       time.Time
@@ -101,10 +106,18 @@ func (e *Execution) open(ctx context.Context) error {
 func (e *Execution) eachSink(f func(*SinkNode) error) error {
 	var g errgroup.Group
 	g.SetLimit(sinksAtOnce)
-	for i := range e.graph.Sinks {
-		g.Go(func() error { return f(&e.graph.Sinks[i]) })
+	sinks := e.sinks()
+	for i := range sinks {
+		g.Go(func() error { return f(&sinks[i]) })
 	}
 	return g.Wait()
+}
+
+// sinks gives the sinks that there are now.
+func (e *Execution) sinks() []SinkNode {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.graph.Sinks
 }
 
 // build makes the tasks from the sinks up to the sources.
@@ -158,7 +171,7 @@ func (e *Execution) buildPipeline(n *Pipeline, inboxes map[string][]*inbox, free
 
 func (e *Execution) runTasks(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	e.coord.group = g
+	e.coord.group, e.group, e.running = g, g, gctx
 	for _, t := range e.sourceTasks {
 		g.Go(func() error { return fault(gctx, t.node.UID, t.run(gctx)) })
 	}
@@ -252,6 +265,8 @@ func (e *Execution) Stats() Stats {
 	if !e.built.Load() {
 		return Stats{}
 	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
 	s := Stats{Started: e.started}
 	if c := e.coord.stats.Load(); c != nil {
 		s.Checkpoints = *c

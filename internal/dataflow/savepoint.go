@@ -89,13 +89,14 @@ func (c *coordinator) savepoint(ctx context.Context, r *SavepointRequest, ck *Ch
 
 func (c *coordinator) hold(ctx context.Context, r *SavepointRequest, ck *Checkpoint) error {
 	s := &Savepoint{SavepointRef: r.SavepointRef, Checkpoint: ck, Held: map[string]json.RawMessage{}}
-	for i := range c.e.graph.Sinks {
-		n := &c.e.graph.Sinks[i]
+	sinks := c.e.sinks()
+	for i := range sinks {
+		n := &sinks[i]
 		keeper, ok := n.Sink.(Savepointer)
-		if !ok {
-			continue
-		}
 		epochs := ck.Sinks[n.UID].Epochs
+		if !ok || len(epochs) == 0 {
+			continue // it holds nothing, or came after the barrier
+		}
 		err := c.patiently(ctx, func() (err error) {
 			s.Held[n.UID], err = keeper.Hold(ctx, r.Name, &epochs[len(epochs)-1])
 			return err

@@ -3,6 +3,7 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -161,8 +162,13 @@ func DomainOf(err error) Domain {
 	return Internal
 }
 
-// Retryable reports whether err says that the same step may succeed later.
+// Retryable reports whether err says that the same step may succeed later; of a
+// List every error has to say so.
 func Retryable(err error) bool {
+	var l List
+	if errors.As(err, &l) && len(l) > 0 {
+		return !slices.ContainsFunc(l, func(e *Error) bool { return !e.Retry })
+	}
 	var e *Error
 	return errors.As(err, &e) && e.Retry
 }

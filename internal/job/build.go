@@ -19,6 +19,8 @@ type Attempt struct {
 	CommitUser string
 	// Replace overwrites what the tables hold by the first commit.
 	Replace bool
+	// Watch gives what a source asks for tables that come; nil for nothing.
+	Watch func(source int) *connect.Watch
 }
 
 // Build makes the dataflow of a plan. It does no I/O.
@@ -26,33 +28,49 @@ func Build(pl *planner.Plan, jobName string, at Attempt, env connect.Env) (dataf
 	var g dataflow.Graph
 	for i := range pl.Sources {
 		s := &pl.Sources[i]
-		r, err := s.Connector.NewSource(connect.SourceSpec{UID: s.UID, Tables: s.Tables, Env: env})
+		spec := connect.SourceSpec{UID: s.UID, Tables: s.Tables, Env: env}
+		if s.Watch != nil && at.Watch != nil {
+			spec.Watch = at.Watch(i)
+		}
+		r, err := s.Connector.NewSource(spec)
 		if err != nil {
 			return g, fmt.Errorf("making source %s: %w", s.UID, err)
 		}
 		g.Sources = append(g.Sources, dataflow.SourceNode{UID: s.UID, Reader: r, Ports: len(s.Tables)})
 	}
 	for i := range pl.Sinks {
-		s := &pl.Sinks[i]
-		sink, err := s.Connector.NewSink(connect.SinkSpec{
-			UID: s.UID, Table: s.Table, Mode: s.Mode, Job: jobName, CommitUser: at.CommitUser, Attempt: at.UUID, Replace: at.Replace, Env: env,
-		})
-		if err != nil {
-			return g, fmt.Errorf("making sink %s: %w", s.UID, err)
-		}
-		g.Sinks = append(g.Sinks, dataflow.SinkNode{UID: s.UID, Sink: sink, Parallelism: 1})
-	}
-	for i := range pl.Pipes {
-		p := &pl.Pipes[i]
-		ops, err := pipeOperators(pl, p, env)
+		n, err := sinkNode(&pl.Sinks[i], jobName, at, env)
 		if err != nil {
 			return g, err
 		}
-		g.Pipelines = append(g.Pipelines, dataflow.Pipeline{
-			UID: p.UID, Source: pl.Sources[p.Source].UID, Port: p.Port, Operators: ops, Sink: pl.Sinks[p.Sink].UID,
-		})
+		g.Sinks = append(g.Sinks, n)
+	}
+	for i := range pl.Pipes {
+		p, err := pipeline(pl, &pl.Pipes[i], env)
+		if err != nil {
+			return g, err
+		}
+		g.Pipelines = append(g.Pipelines, p)
 	}
 	return g, nil
+}
+
+func sinkNode(s *planner.Sink, jobName string, at Attempt, env connect.Env) (dataflow.SinkNode, error) {
+	sink, err := s.Connector.NewSink(connect.SinkSpec{
+		UID: s.UID, Table: s.Table, Mode: s.Mode, Job: jobName, CommitUser: at.CommitUser, Attempt: at.UUID, Replace: at.Replace, Env: env,
+	})
+	if err != nil {
+		return dataflow.SinkNode{}, fmt.Errorf("making sink %s: %w", s.UID, err)
+	}
+	return dataflow.SinkNode{UID: s.UID, Sink: sink, Parallelism: 1}, nil
+}
+
+func pipeline(pl *planner.Plan, p *planner.Pipe, env connect.Env) (dataflow.Pipeline, error) {
+	ops, err := pipeOperators(pl, p, env)
+	if err != nil {
+		return dataflow.Pipeline{}, err
+	}
+	return dataflow.Pipeline{UID: p.UID, Source: pl.Sources[p.Source].UID, Port: p.Port, Operators: ops, Sink: pl.Sinks[p.Sink].UID}, nil
 }
 
 func pipeOperators(pl *planner.Plan, p *planner.Pipe, env connect.Env) ([]dataflow.Operator, error) {

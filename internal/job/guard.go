@@ -81,6 +81,42 @@ func guardTables(r *planner.Result, last *dataflow.Checkpoint) error {
 	return errs.Err()
 }
 
+// guardNewTables refuses rows of others in tables that are new to a job of
+// copies: rows that the source does not have would stay.
+func guardNewTables(ctx context.Context, r *planner.Result, last *dataflow.Checkpoint) error {
+	if !r.Mirror {
+		return nil
+	}
+	var errs diag.List
+	for i := range r.Plan.Sinks {
+		s := &r.Plan.Sinks[i]
+		if _, known := last.Sinks[s.UID]; known {
+			continue
+		}
+		if err := guardEmpty(ctx, s); err != nil {
+			errs.Add(err)
+		}
+	}
+	return errs.Err()
+}
+
+// guardEmpty refuses a table that holds rows of others.
+func guardEmpty(ctx context.Context, s *planner.Sink) error {
+	c, ok := s.Connector.(connect.Holder)
+	if !ok {
+		return nil
+	}
+	full, err := c.HasRows(ctx, s.Table)
+	if err != nil || !full {
+		return err
+	}
+	return &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeFreshRefused, Table: s.Table.Name,
+		Msg:  "it is new to the job, and it holds rows of others, which would stay beside those of the source",
+		Hint: "rename or drop the table of the lake, or leave its source out with --exclude",
+	}
+}
+
 // guardLostState refuses a job that is new to the state directory and whose tables
 // it has written before: rows that the source has deleted since would stay, and
 // tables without a key would get all rows a second time.

@@ -22,6 +22,9 @@ import (
 // Spec is a job to run.
 type Spec struct {
 	Result *planner.Result
+	// Replan plans the job again for a restart, as tables may have come and gone;
+	// nil keeps Result.
+	Replan func(ctx context.Context) (*planner.Result, error)
 	// Script is the file name, for people.
 	Script   string
 	StateDir string
@@ -47,10 +50,12 @@ var ErrNotStarted = errors.New("the job was not started")
 
 // Job is a job of this process.
 type Job struct {
-	spec  Spec
-	id    Identity
-	dir   string
-	track tracker
+	spec Spec
+	id   Identity
+	dir  string
+	// settings are those of the session; a new plan has the same.
+	settings configs.Values
+	track    tracker
 	// stopping is closed by Stop.
 	stopping chan struct{}
 	done     chan struct{}
@@ -64,21 +69,10 @@ type Job struct {
 // New prepares a job; it does no I/O.
 func New(spec Spec) *Job {
 	id := IdentityOf(spec.Result)
-	j := &Job{spec: spec, id: id, stopping: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{})}
-	j.dir = filepath.Join(spec.StateDir, "jobs", id.Key)
-	if d := configs.CheckpointDir.Get(spec.Result.Settings); d != "" {
-		if local, ok := localFolder(d); ok {
-			j.dir = filepath.Join(local, id.Key)
-		}
-	}
+	j := &Job{spec: spec, id: id, settings: spec.Result.Settings, stopping: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{})}
+	j.dir = jobFolder(spec.StateDir, spec.Result.Settings, id)
 	j.track.st = Status{Name: id.Name, Key: id.Key, State: Starting, PID: os.Getpid(), Started: time.Now(), Script: spec.Script}
-	for i := range spec.Result.Plan.Sinks {
-		t := spec.Result.Plan.Sinks[i].Table
-		j.track.st.Sinks = append(j.track.st.Sinks, t.Name)
-		if t.Location != "" {
-			j.track.st.Tables = append(j.track.st.Tables, t.Location)
-		}
-	}
+	j.track.st.setSinks(spec.Result.Plan)
 	return j
 }
 
@@ -175,6 +169,20 @@ func (j *Job) loop(ctx context.Context) error {
 	}
 }
 
+// replan brings the plan to the tables of now.
+func (j *Job) replan(ctx context.Context) error {
+	if j.spec.Replan == nil {
+		return nil
+	}
+	r, err := j.spec.Replan(ctx)
+	if err != nil {
+		return err
+	}
+	j.spec.Result = r
+	j.track.set(func(s *Status) { s.setSinks(r.Plan) })
+	return nil
+}
+
 // scratch is the folder for what does not outlive an attempt.
 func (j *Job) scratch() string { return filepath.Join(j.dir, "scratch") }
 
@@ -183,6 +191,11 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 	// A process that was killed left its own.
 	if err := local.New().RemoveAll(ctx, j.scratch()); err != nil {
 		return fmt.Errorf("emptying the scratch folder: %w", err)
+	}
+	if !first {
+		if err := j.replan(ctx); err != nil {
+			return err
+		}
 	}
 	st := &starter{job: j, first: first, fs: local.New()}
 	graph, restore, err := st.prepare(ctx)
@@ -233,6 +246,9 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 	at, decision, home, err := st.decide(ctx)
 	if err != nil {
 		return dataflow.Graph{}, none, err
+	}
+	if j.spec.Result.Extend != nil {
+		at.Watch = func(source int) *connect.Watch { return st.watch(at, source) }
 	}
 	g, err := Build(pl, j.id.Name, at, st.env())
 	if err != nil {
@@ -307,6 +323,11 @@ func (st *starter) decide(ctx context.Context) (Attempt, checkpoint.Decision, *h
 			return none, d, nil, err
 		}
 	}
+	if d.Action == checkpoint.RestoreAt && home == nil {
+		if err := guardNewTables(ctx, j.spec.Result, st.store.Latest().Checkpoint); err != nil {
+			return none, d, nil, err
+		}
+	}
 	st.tell(d, home)
 	return st.newAttempt(d, facts.Fresh, home), d, home, nil
 }
@@ -316,7 +337,7 @@ func (st *starter) facts(ctx context.Context, home *homecoming) (checkpoint.Fact
 	j := st.job
 	facts := st.store.Facts()
 	facts.Fresh, facts.Replace = j.spec.Fresh && st.first, j.spec.Replace && st.first
-	facts.Mirror = j.spec.Result.Mirror
+	facts.Mirror, facts.Forgotten = j.spec.Result.Mirror, j.spec.Result.Forgotten
 	facts.IgnoreUnclaimed = configs.IgnoreUnclaimed.Get(j.spec.Result.Settings)
 	for i := range j.spec.Result.Plan.Sources {
 		facts.Sources = append(facts.Sources, j.spec.Result.Plan.Sources[i].UID)

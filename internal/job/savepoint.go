@@ -44,7 +44,7 @@ type SavepointInfo struct {
 // waited for until ctx ends. A savepoint that was begun is taken also if ctx ends.
 func (j *Job) Savepoint(ctx context.Context, dir string, stop bool) (SavepointInfo, error) {
 	if dir == "" {
-		dir = configs.SavepointDir.Get(j.spec.Result.Settings)
+		dir = configs.SavepointDir.Get(j.settings)
 	}
 	if dir == "" {
 		dir = filepath.Join(j.dir, "savepoints")

@@ -4,7 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"leat/internal/connect"
 	"leat/internal/dataflow"
+	"leat/planner"
 )
 
 // State is what a job is doing.
@@ -43,6 +45,22 @@ type Status struct {
 	// Memory is the resident set of the process in bytes, PeakMemory its maximum.
 	Memory     int64 `json:"memory_bytes"`
 	PeakMemory int64 `json:"peak_memory_bytes"`
+}
+
+// setSinks names the tables that a plan writes.
+func (s *Status) setSinks(pl *planner.Plan) {
+	s.Sinks, s.Tables = nil, nil
+	for i := range pl.Sinks {
+		s.addSink(pl.Sinks[i].Table)
+	}
+}
+
+// addSink adds a table that is written.
+func (s *Status) addSink(t *connect.Table) {
+	s.Sinks = append(s.Sinks, t.Name)
+	if t.Location != "" {
+		s.Tables = append(s.Tables, t.Location)
+	}
 }
 
 // CaughtUp reports whether every source has read what was committed before since.

@@ -1,6 +1,7 @@
 package mysqlcdc
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
@@ -113,7 +114,7 @@ func sortedNames(m map[string]columnar.DataType) []string {
 
 // NewSource makes the reader of the tables of one group. What concerns the
 // connection is taken from the first table.
-func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, error) {
+func (c Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, error) {
 	if len(spec.Tables) == 0 {
 		return nil, fmt.Errorf("making source %s: no tables", spec.UID)
 	}
@@ -126,7 +127,31 @@ func (Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, erro
 	for _, st := range spec.Tables {
 		cfg.Tables = append(cfg.Tables, sourceTable(st))
 	}
+	cfg.Watch = c.watch(spec.Watch)
 	return cdc.New(cfg)
+}
+
+// watch lets the reader take up tables that come.
+func (c Connector) watch(w *connect.Watch) *cdc.Watch {
+	if w == nil {
+		return nil
+	}
+	return &cdc.Watch{Matches: w.Spec.Wants, Add: func(ctx context.Context, info *cdc.TableInfo, out dataflow.Collector) (cdc.Table, int, error) {
+		d := &discovery{spec: w.Spec, connector: c, seen: map[string]bool{}}
+		if err := d.checkOptions(); err != nil {
+			return cdc.Table{}, 0, err
+		}
+		def, err := d.readable(info)
+		if err != nil {
+			return cdc.Table{}, 0, err
+		}
+		found := &connect.Discovered{Database: info.Database, Name: info.Name, Comment: info.Comment, Bytes: info.Bytes, Table: def}
+		st, port, err := w.Add(ctx, found, out)
+		if err != nil {
+			return cdc.Table{}, 0, err
+		}
+		return sourceTable(st), port, nil
+	}}
 }
 
 // connection gives what options say of the server and of reading all its tables.

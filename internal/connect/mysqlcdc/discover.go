@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"leat/cdc"
@@ -34,9 +35,12 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 		return nil, err
 	}
 	defer lister.Close()
+	if err := d.readStored(); err != nil {
+		return nil, err
+	}
 	for _, p := range spec.Include {
 		var list []cdc.TableInfo
-		if p.Table == "*" {
+		if p.Open() {
 			list, err = lister.All(p.Database)
 		} else {
 			list = make([]cdc.TableInfo, 1)
@@ -44,6 +48,9 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 		}
 		if err != nil {
 			var e *diag.Error
+			if d.gone(p) {
+				continue
+			}
 			if diag.DomainOf(err) != diag.User && !(errors.As(err, &e) && e.Code == diag.CodeSourceGrant) {
 				return nil, err
 			}
@@ -53,6 +60,7 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 		for i := range list {
 			d.take(&list[i])
 		}
+		d.gone(p)
 	}
 	d.checkExcludes()
 	if err := d.errs.Err(); err != nil {
@@ -66,6 +74,8 @@ type discovery struct {
 	spec      connect.DiscoverSpec
 	connector Connector
 	seen      map[string]bool
+	// stored are the tables that the job has read before.
+	stored []cdc.TableInfo
 	// excluded are the patterns of spec.Exclude that left a table out.
 	excluded map[connect.TablePattern]bool
 	out      connect.Discovery
@@ -78,6 +88,13 @@ func (d *discovery) checkOptions() error {
 	v[database.Key], v[table.Key] = configs.Value{Text: "database"}, configs.Value{Text: "table"}
 	notices, errs := Options.Check(v, configs.CheckOptions{})
 	d.out.Notices = notices
+	if !newTables.IsSet(d.spec.Options) {
+		// Tables come and go in a database.
+		d.spec.Options = v
+		delete(v, database.Key)
+		delete(v, table.Key)
+		v[newTables.Key] = configs.Value{Text: "true"}
+	}
 	return errs.Err()
 }
 
@@ -95,16 +112,64 @@ func (d *discovery) take(t *cdc.TableInfo) {
 			return
 		}
 	}
-	if t.Denied {
-		d.errs.Add(t.Grant())
+	def, err := d.readable(t)
+	if err != nil {
+		if !d.named(t) {
+			d.out.Left = append(d.out.Left, connect.LeftOut{Name: t.ID(), Reason: err})
+		} else {
+			d.errs.Add(err)
+		}
 		return
+	}
+	d.out.Tables = append(d.out.Tables, connect.Discovered{
+		Database: t.Database, Name: t.Name, Comment: t.Comment, Bytes: t.Bytes, Table: def, Matched: !d.named(t) && !d.knows(t),
+	})
+}
+
+// readable gives the definition of a table that the user may read.
+func (d *discovery) readable(t *cdc.TableInfo) (*connect.Table, error) {
+	if t.Denied {
+		return nil, t.Grant()
 	}
 	def, errs := d.define(t)
-	if len(errs) > 0 {
-		d.errs = append(d.errs, errs...)
-		return
+	return def, errs.Err()
+}
+
+// readStored looks which tables the job has read before.
+func (d *discovery) readStored() (err error) {
+	if d.spec.Stored != nil {
+		d.stored, err = cdc.StoredTables(d.spec.Stored)
 	}
-	d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Comment: t.Comment, Bytes: t.Bytes, Table: def})
+	return err
+}
+
+// named reports whether a table was asked for by its name.
+func (d *discovery) named(t *cdc.TableInfo) bool {
+	return slices.ContainsFunc(d.spec.Include, func(p connect.TablePattern) bool { return !p.Open() && p.Matches(t.Database, t.Name) })
+}
+
+// knows reports whether the job has read a table before.
+func (d *discovery) knows(t *cdc.TableInfo) bool {
+	return slices.ContainsFunc(d.stored, func(x cdc.TableInfo) bool { return x.ID() == t.ID() })
+}
+
+// gone takes the tables of a pattern that the job has read and the server has no
+// more, and reports whether there are any: what the log holds of them is still read.
+func (d *discovery) gone(p connect.TablePattern) bool {
+	any := false
+	for i := range d.stored {
+		t := &d.stored[i]
+		if !p.Matches(t.Database, t.Name) || d.seen[t.ID()] || !d.spec.Wants(t.Database, t.Name) {
+			continue
+		}
+		def, errs := d.define(t)
+		if len(errs) > 0 {
+			continue
+		}
+		d.seen[t.ID()], any = true, true
+		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Gone: true, Table: def})
+	}
+	return any
 }
 
 // define makes the definition of a table, or says all that is in the way.
@@ -147,6 +212,12 @@ func (d *discovery) checkExcludes() {
 		if !d.excluded[p] {
 			d.out.Notices = append(d.out.Notices, configs.Notice{Key: "exclude " + p.String(), Msg: fmt.Sprintf("%s leaves no table out", p)})
 		}
+	}
+	if len(d.errs) == 0 && len(d.out.Tables) == 0 && len(d.out.Left) > 0 {
+		for _, l := range d.out.Left {
+			d.errs.Add(l.Reason)
+		}
+		return
 	}
 	if len(d.errs) == 0 && len(d.out.Tables) == 0 {
 		names := make([]string, len(d.spec.Include))

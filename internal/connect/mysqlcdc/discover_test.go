@@ -35,7 +35,7 @@ func TestDefinitionsOfTables(t *testing.T) {
 			"error LEAT-3006: table shop.t: column 'other' is HLL at the source, a type that leat does not read yet",
 		}},
 	} {
-		d := &discovery{spec: connect.DiscoverSpec{Options: values()}, connector: New(), seen: map[string]bool{}}
+		d := &discovery{spec: connect.DiscoverSpec{Options: values(), Include: []connect.TablePattern{{Database: "shop", Table: "t"}}}, connector: New(), seen: map[string]bool{}}
 		tt.info.Database, tt.info.Name = "shop", "t"
 		d.take(&tt.info)
 		var errs []string

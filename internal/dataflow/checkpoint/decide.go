@@ -21,6 +21,8 @@ type Facts struct {
 	Sources, Sinks []string
 	// Mirror says that the tables are copies, in which the rows of others have no place.
 	Mirror bool
+	// Forgotten are sinks that neither source nor lake has any more: nobody misses state of them.
+	Forgotten []string
 	// NonEmpty are the sinks whose tables hold rows; looked at for a fresh start only.
 	NonEmpty []string
 
@@ -121,7 +123,7 @@ func restore(f Facts, c *dataflow.Checkpoint) Decision {
 		}
 	}
 	for uid := range c.Sinks {
-		if !slices.Contains(f.Sinks, uid) {
+		if !slices.Contains(f.Sinks, uid) && !slices.Contains(f.Forgotten, uid) {
 			gone = append(gone, uid)
 		}
 	}

@@ -1,0 +1,27 @@
+package cdc
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// StoredTables describes the tables that the state of a reader knows, in order of
+// their names, as they were at the place of that state.
+func StoredTables(data json.RawMessage) ([]TableInfo, error) {
+	s, err := readState(data)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]TableInfo, 0, len(s.Tables))
+	for _, key := range slices.Sorted(maps.Keys(s.Tables)) {
+		ts := s.Tables[key]
+		if ts.Database == "" {
+			ts.Database, ts.Name, _ = strings.Cut(key, ".")
+		}
+		t := sourceTable{columns: ts.Columns, primaryKey: ts.Primary}
+		out = append(out, t.info(ts.Database, ts.Name))
+	}
+	return out, nil
+}
