@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"leat/internal/columnar"
 	"leat/internal/fileio/local"
 	"leat/lakehouse/format"
 	"leat/lakehouse/format/datafile"
@@ -25,6 +27,8 @@ type peer struct {
 	table table
 	rows  int64
 	kept  [][]arrow.Array
+	// pool gives the arrays of readers their memory, as it does for a table.
+	pool *columnar.Pool
 }
 
 // Serve is the process of leat: a line of in is a task, as FileBench of
@@ -35,7 +39,7 @@ func Serve(ctx context.Context, tableName string, in io.Reader, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	p := &peer{table: t}
+	p := &peer{table: t, pool: columnar.NewPool()}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
@@ -74,14 +78,14 @@ func (p *peer) run(ctx context.Context, task []string) (int64, error) {
 		}
 		return p.make(rows, task[2])
 	case len(task) == 3 && task[0] == "read":
-		return p.read(ctx, task[2], func(cols []arrow.Array) {
+		return p.read(ctx, task[2], p.pool, func(cols []arrow.Array) {
 			for _, c := range cols {
 				c.Release()
 			}
 		})
 	case len(task) == 3 && task[0] == "load":
 		p.kept = nil
-		rows, err := p.read(ctx, task[2], func(cols []arrow.Array) { p.kept = append(p.kept, cols) })
+		rows, err := p.read(ctx, task[2], nil, func(cols []arrow.Array) { p.kept = append(p.kept, cols) })
 		p.rows = rows
 		return rows, err
 	case len(task) == 3 && task[0] == "write":
@@ -141,12 +145,12 @@ func (p *peer) make(rows int64, prefix string) (int64, error) {
 	return rows, err
 }
 
-func (p *peer) read(ctx context.Context, path string, each func([]arrow.Array)) (rows int64, err error) {
+func (p *peer) read(ctx context.Context, path string, mem memory.Allocator, each func([]arrow.Array)) (rows int64, err error) {
 	f, err := local.New().Open(ctx, path)
 	if err != nil {
 		return 0, err
 	}
-	r, err := datafile.Open(f, path, p.table.fields, format.ReadOptions{})
+	r, err := datafile.Open(f, path, p.table.fields, format.ReadOptions{Mem: mem})
 	if err != nil {
 		return 0, err
 	}

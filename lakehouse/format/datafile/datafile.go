@@ -88,8 +88,8 @@ func Open(f fileio.File, path string, wanted []columnar.Field, opts format.ReadO
 	var r Reader
 	var err error
 	name := NameOf(path)
-	if pool, ok := opts.Mem.(*columnar.Pool); ok && name != Parquet {
-		opts.Mem = pool.Zeroed() // readers that count on it
+	if pool, ok := opts.Mem.(*columnar.Pool); ok && name == Avro {
+		opts.Mem = pool.Zeroed() // its builders count on it
 	}
 	switch name {
 	case Parquet:

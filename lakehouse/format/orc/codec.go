@@ -104,11 +104,15 @@ func (f *flateCompressor) compress(src []byte) ([]byte, error) {
 	return f.buf.Bytes(), nil
 }
 
-// extend makes s longer by n bytes of any content.
+// extend makes s longer by n bytes of any content. What was s is used no more.
 func extend(s []byte, n int) []byte {
 	if cap(s)-len(s) < n {
-		grown := make([]byte, len(s), 2*cap(s)+n)
-		copy(grown, s)
+		room := len(s) + n
+		if len(s) > 0 {
+			room = max(room, 2*cap(s))
+		}
+		grown := append(takeSlab(room), s...)
+		giveSlab(s)
 		s = grown
 	}
 	return s[:len(s)+n]
@@ -158,8 +162,15 @@ type zstdDecompressor struct{ d *zstd.Decoder }
 
 func (z zstdDecompressor) decompress(dst, src []byte, limit int) ([]byte, error) {
 	at := len(dst)
-	dst = extend(dst, limit+zstdSlack)
-	dst, err := z.d.DecodeAll(src, dst[:at:at+limit+zstdSlack])
+	// The frame tells its length; one that lies does not fit.
+	var h zstd.Header
+	room := limit
+	if h.Decode(src) == nil && h.HasFCS {
+		room = int(min(uint64(limit), h.FrameContentSize))
+	}
+	room += zstdSlack
+	dst = extend(dst, room)
+	dst, err := z.d.DecodeAll(src, dst[:at:at+room])
 	if err == nil && len(dst)-at > limit {
 		return dst[:at], errTooLong
 	}

@@ -319,9 +319,20 @@ func readLengths(d intDecoder, lens []int64, offsets []int32, valid []byte, cost
 		return 0, err
 	}
 	var total, all int64
-	for _, n := range lens {
-		total += n
-		all |= n
+	if valid == nil {
+		// The offsets are good if the sum is.
+		ends := offsets[1:]
+		offsets[0] = 0
+		for i, n := range lens[:len(ends)] {
+			total += n
+			all |= n
+			ends[i] = int32(total)
+		}
+	} else {
+		for _, n := range lens {
+			total += n
+			all |= n
+		}
 	}
 	switch {
 	case all < 0:
@@ -333,7 +344,9 @@ func readLengths(d intDecoder, lens []int64, offsets []int32, valid []byte, cost
 	if err := s.spend(min(total, math.MaxInt32) * cost); err != nil {
 		return 0, err
 	}
-	place(offsets, lens, valid)
+	if valid != nil {
+		place(offsets, lens, valid)
+	}
 	return total, nil
 }
 

@@ -210,6 +210,7 @@ func (c *floatReader) fill(out []byte, count int, valid []byte) error {
 type timestampReader struct {
 	readBase
 	perSecond      int64
+	factors        [8]int64
 	seconds, nanos intDecoder
 	zone           *zone
 	secs, subs     [2 * maxRun2]int64
@@ -283,27 +284,35 @@ func (c *timestampReader) fill(dst []int64) error {
 // with, by the three lower bits, which count decimal zeros.
 var nanoFactors = [8]int64{1, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
-// combineLate is combine for UTC and times from 1970 on; false if there are others.
-func (c *timestampReader) combineLate(dst []int64) bool {
-	base, perSecond := c.zone.base, c.perSecond
-	limit := int64(1<<63-1)/perSecond - 1
-	// v/unit is the upper half of v*inverse: exact for v below 1e9.
-	unit := uint64(1_000_000_000 / perSecond)
-	inverse := math.MaxUint64/unit + 1
-	subs, secs := c.subs[:len(dst)], c.secs[:len(dst)]
-	// The sign of bad tells that one of the numbers was out of its range.
-	var bad int64
-	for i, packed := range subs {
-		ns := int64(int32(uint64(packed)>>3)) * nanoFactors[packed&7]
-		sec := secs[i] + base
-		bad |= ns | (999_999_999 - ns) | sec | (limit - sec)
-		part := uint64(ns)
-		if unit != 1 {
-			part, _ = bits.Mul64(part, inverse)
+// subFactors are nanoFactors by the unit that the product is in. Where that would
+// cut something off, a factor makes it too large.
+func subFactors(perSecond int64) (f [8]int64) {
+	unit := 1_000_000_000 / perSecond
+	for i, n := range nanoFactors {
+		if f[i] = n / unit; n%unit != 0 {
+			f[i] = 1 << 31
 		}
-		dst[i] = sec*perSecond + int64(part)
 	}
-	return bad >= 0
+	return f
+}
+
+// combineLate is combine for UTC, times from 1970 on and nothing finer than the
+// unit; false if there is something else.
+func (c *timestampReader) combineLate(dst []int64) bool {
+	base, perSecond, factors := c.zone.base, c.perSecond, &c.factors
+	subs, secs := c.subs[:len(dst)], c.secs[:len(dst)]
+	// The sign of bad tells that a part of a second was out of its range, the
+	// bits of the others that a product may not be right.
+	var bad, allSubs, allSecs int64
+	for i, packed := range subs {
+		part := packed >> 3 * factors[packed&7]
+		sec := secs[i] + base
+		bad |= part | (perSecond - 1 - part)
+		allSubs |= packed
+		allSecs |= sec
+		dst[i] = sec*perSecond + part
+	}
+	return bad >= 0 && uint64(allSubs) < 1<<33 && bits.Len64(uint64(allSecs)) < bits.Len64(uint64(math.MaxInt64/perSecond))
 }
 
 // combine turns secs and subs into units of perSecond.

@@ -48,9 +48,31 @@ func writeFile(t fatalizer, fields []columnar.Field, opts Options, batches ...[]
 	return buf.Bytes(), info
 }
 
+// usedPool is a pool whose memory has been used for something else.
+func usedPool() *columnar.Pool {
+	pool := columnar.NewPool()
+	var blocks [][]byte
+	for size := 1 << 10; size <= 1<<16; size *= 2 {
+		for range 8 {
+			b := pool.Allocate(size)
+			for i := range b {
+				b[i] = 0xdb
+			}
+			blocks = append(blocks, b)
+		}
+	}
+	for _, b := range blocks {
+		pool.Free(b)
+	}
+	return pool
+}
+
 // readFile reads all rows of a file, each column as one array.
 func readFile(t fatalizer, b []byte, fields []columnar.Field, opts ReadOptions) []arrow.Array {
 	t.Helper()
+	if opts.Mem == nil {
+		opts.Mem = usedPool()
+	}
 	r, err := OpenReader(newFile(b), "mem.orc", fields, opts)
 	if err != nil {
 		t.Fatalf("OpenReader: %v", err)

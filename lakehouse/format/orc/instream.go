@@ -35,7 +35,8 @@ type segment struct {
 const fetchSize = 256 << 10
 
 // inStream reads one stream of a stripe, chunk by chunk. It holds one chunk and
-// at most fetchSize bytes of the file, or one compressed chunk if that is longer.
+// at most fetchSize bytes of the file, or one compressed chunk if that is longer;
+// close gives their memory back.
 type inStream struct {
 	file  fileio.File
 	ahead *segment
@@ -45,9 +46,18 @@ type inStream struct {
 	start, end, at int64
 	// raw holds fetched bytes not yet decompressed; rawBuf is its memory.
 	raw, rawBuf []byte
-	// buf[pos:] is what has been decompressed and not yet taken.
+	// buf[pos:] is what has been decompressed and not yet taken: a part of own,
+	// or of raw where a chunk lies there as it was.
 	buf []byte
 	pos int
+	own []byte
+}
+
+// close gives up the memory; the stream is at its end.
+func (s *inStream) close() {
+	giveSlab(s.rawBuf)
+	giveSlab(s.own)
+	s.raw, s.rawBuf, s.buf, s.own, s.pos, s.at = nil, nil, nil, nil, 0, s.end
 }
 
 func (s *inStream) offset() int64 { return s.at - int64(len(s.raw)) }
@@ -70,9 +80,13 @@ func (s *inStream) fetch(n int) error {
 	want := int(min(s.end-s.at, int64(max(n, fetchSize)-len(s.raw))))
 	kept := len(s.raw)
 	if cap(s.rawBuf) < kept+want {
-		s.rawBuf = make([]byte, kept+want)
+		longer := takeSlab(kept + want)
+		copy(longer[:kept], s.raw)
+		giveSlab(s.rawBuf)
+		s.rawBuf = longer
+	} else {
+		copy(s.rawBuf[:kept], s.raw)
 	}
-	copy(s.rawBuf[:kept], s.raw)
 	s.raw = s.rawBuf[:kept+want]
 	if err := readAt(s.file, s.raw[kept:], s.at); err != nil {
 		s.raw = s.raw[:kept]
@@ -84,10 +98,9 @@ func (s *inStream) fetch(n int) error {
 
 // more appends the next chunk to buf; io.EOF at the end of the stream.
 func (s *inStream) more() error {
-	if s.pos > 0 {
-		s.buf = s.buf[:copy(s.buf, s.buf[s.pos:])]
-		s.pos = 0
-	}
+	// What is left moves into own: raw is about to change.
+	s.own = append(s.own[:0], s.buf[s.pos:]...)
+	s.buf, s.pos = s.own, 0
 	if s.codec == nil {
 		if err := s.fetch(1); err != nil {
 			return err
@@ -96,7 +109,7 @@ func (s *inStream) more() error {
 			return io.EOF
 		}
 		n := min(len(s.raw), fetchSize)
-		s.buf = append(s.buf, s.raw[:n]...)
+		s.take(s.raw[:n])
 		s.raw = s.raw[n:]
 		return nil
 	}
@@ -121,20 +134,34 @@ func (s *inStream) more() error {
 		if n > s.block {
 			return s.corrupt("a chunk of %d bytes in blocks of %d", n, s.block)
 		}
-		s.buf = append(s.buf, s.raw[chunkHeader:chunkHeader+n]...)
+		s.take(s.raw[chunkHeader : chunkHeader+n])
 	} else {
-		kept := len(s.buf)
-		buf, err := s.codec.decompress(s.buf, s.raw[chunkHeader:chunkHeader+n], s.block)
+		kept := len(s.own)
+		own, err := s.codec.decompress(s.own, s.raw[chunkHeader:chunkHeader+n], s.block)
+		// What own was may be gone, also behind an error.
+		s.own, s.buf = nil, nil
 		if err != nil {
 			return s.corrupt("decompressing a chunk of %d bytes: %v", n, err)
 		}
-		if len(buf) < kept {
+		if len(own) < kept {
 			return s.corrupt("decompressing a chunk of %d bytes", n)
 		}
-		s.buf = buf
+		s.own, s.buf = own, own
 	}
 	s.raw = s.raw[chunkHeader+n:]
 	return nil
+}
+
+// take makes b, a part of raw, what is to come behind what own keeps.
+func (s *inStream) take(b []byte) {
+	if len(s.own) == 0 {
+		s.buf = b
+		return
+	}
+	at := len(s.own)
+	s.own = extend(s.own, len(b))
+	copy(s.own[at:], b)
+	s.buf = s.own
 }
 
 // peek gives at least n of the bytes to come, fewer only at the end of the
@@ -233,7 +260,7 @@ func (s *inStream) seek(p *positions) error {
 		return s.corrupt("a row index points behind its stream")
 	}
 	s.at = s.start + int64(chunk)
-	s.raw, s.buf, s.pos = nil, s.buf[:0], 0
+	s.raw, s.buf, s.pos = nil, nil, 0
 	if s.codec == nil {
 		return nil
 	}

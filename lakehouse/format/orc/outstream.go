@@ -15,7 +15,7 @@ type outStream struct {
 
 // A chunk is kept as it is unless compression saves at least the minSaved-th
 // part: reading it back would cost more than that is worth.
-const minSaved = 8
+const minSaved = 6
 
 func newOutStream(codec compressor, block int) *outStream {
 	return &outStream{codec: codec, block: block}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestChunksAreKeptUnlessCompressionPays gives bytes that zstd makes an eighth
+// TestChunksAreKeptUnlessCompressionPays gives bytes that zstd makes a sixth
 // smaller, or not quite.
 func TestChunksAreKeptUnlessCompressionPays(t *testing.T) {
 	t.Parallel()

@@ -290,15 +290,22 @@ func (r *Reader) nextStripe() error {
 	if kept == 0 {
 		return nil
 	}
+	if r.open != nil {
+		r.open.close()
+	}
+	r.open, r.at = s, 0
 	if err := s.readAhead(r.ids); err != nil {
 		return err
 	}
-	r.open, r.at = s, 0
 	return openAll(s, r.cols)
 }
 
 // Close closes the file.
 func (r *Reader) Close() error {
+	if r.open != nil {
+		r.open.close()
+		r.open, r.left, r.next = nil, nil, len(r.footer.stripes)
+	}
 	if err := r.file.Close(); err != nil {
 		return fmt.Errorf("closing ORC file %s: %w", r.path, err)
 	}

@@ -214,6 +214,19 @@ func TestSignsOfZero(t *testing.T) {
 	}
 }
 
+// TestMissingColumnsAreNullInUsedMemory has nulls made in memory with something in it.
+func TestMissingColumnsAreNullInUsedMemory(t *testing.T) {
+	t.Parallel()
+	b, _ := writeFile(t, OrderFields(), Options{}, OrderColumns(5000, 0))
+	missing := []columnar.Field{{ID: 99, Name: "missing", Type: columnar.Of(columnar.BigInt)}}
+	col := readFile(t, b, missing, ReadOptions{})[0]
+	for i := range col.Len() {
+		if col.IsValid(i) {
+			t.Fatalf("row %d of a missing column has a value", i)
+		}
+	}
+}
+
 func TestMissingAndMismatchedColumns(t *testing.T) {
 	t.Parallel()
 	fields := OrderFields()

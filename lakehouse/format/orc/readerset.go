@@ -19,7 +19,7 @@ func (s readerSet) column(n *node, t columnar.DataType) (columnReader, error) {
 	}
 	dt := columnar.ArrowType(t)
 	if n == nil {
-		return &missingReader{dt: dt, mem: s.mem}, nil
+		return &missingReader{dt: dt, mem: zeroing(s.mem)}, nil
 	}
 	base := readBase{node: n, dt: dt, mem: s.mem}
 	kind := n.info.kind
@@ -40,12 +40,20 @@ func (s readerSet) column(n *node, t columnar.DataType) (columnReader, error) {
 		t.IsBytes() && kind == kindBinary:
 		return &bytesReader{readBase: base}, nil
 	case (t.Kind == columnar.Timestamp || t.Kind == columnar.TimestampLTZ) && (kind == kindTimestamp || kind == kindTimestampInstant):
-		return &timestampReader{readBase: base, perSecond: unitsPerSecond(t)}, nil
+		return &timestampReader{readBase: base, perSecond: unitsPerSecond(t), factors: subFactors(unitsPerSecond(t))}, nil
 	case t.IsNested():
 		return s.nested(base, t)
 	default:
 		return nil, mismatch(n, t)
 	}
+}
+
+// zeroing gives an allocator of cleared memory, which arrays of nulls count on.
+func zeroing(mem memory.Allocator) memory.Allocator {
+	if p, ok := mem.(*columnar.Pool); ok {
+		return p.Zeroed()
+	}
+	return mem
 }
 
 func mismatch(n *node, t columnar.DataType) error {

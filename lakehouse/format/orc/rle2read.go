@@ -181,6 +181,20 @@ func (r *rle2Reader) patchedBase(dst []int64, width int) error {
 	return nil
 }
 
+// fillSteps writes v, v+step and so on; four at a time do not wait for each other.
+func fillSteps(dst []int64, v, step int64) {
+	two, three, four := 2*step, 3*step, 4*step
+	for len(dst) >= 4 {
+		dst[0], dst[1], dst[2], dst[3] = v, v+step, v+two, v+three
+		v += four
+		dst = dst[4:]
+	}
+	for i := range dst {
+		dst[i] = v
+		v += step
+	}
+}
+
 func (r *rle2Reader) delta(dst []int64, width int) error {
 	u, err := r.in.uvarint()
 	if err != nil {
@@ -196,10 +210,7 @@ func (r *rle2Reader) delta(dst []int64, width int) error {
 	}
 	step := unzigzag(u)
 	if width == 0 {
-		for i := 1; i < len(dst); i++ {
-			v += step
-			dst[i] = v
-		}
+		fillSteps(dst, v, step)
 		return nil
 	}
 	if len(dst) < 2 {

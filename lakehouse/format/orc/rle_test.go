@@ -226,7 +226,7 @@ func TestPackEveryWidth(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatalf("%d values of width %d (-want +got):\n%s", n, width, d)
 			}
-			unpackBits(got, packed, width, 0)
+			unpackBits(got, packed, width)
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatalf("%d values of width %d by the plain way (-want +got):\n%s", n, width, d)
 			}

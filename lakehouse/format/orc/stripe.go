@@ -24,6 +24,7 @@ type stripe struct {
 	zone      *zone
 	indexes   map[int][]indexEntry
 	ahead     []segment
+	opened    []*inStream
 	// budget is how many bytes of variable length the batch may still have,
 	// dictionaries how many those of the stripe have.
 	budget, dictionaries int64
@@ -100,7 +101,7 @@ func (s *stripe) readAhead(columns []int) error {
 			to = places[n].off + places[n].length
 			n++
 		}
-		seg := segment{off: from, data: make([]byte, to-from)}
+		seg := segment{off: from, data: takeSlab(int(to - from))[:to-from]}
 		if err := readAt(s.file, seg.data, from); err != nil {
 			return err
 		}
@@ -124,7 +125,19 @@ func (s *stripe) stream(column int, kind streamKind) *inStream {
 	if i >= 0 && p.off+p.length <= s.ahead[i].off+int64(len(s.ahead[i].data)) {
 		in.ahead = &s.ahead[i]
 	}
+	s.opened = append(s.opened, in)
 	return in
+}
+
+// close gives up the memory of the streams.
+func (s *stripe) close() {
+	for _, in := range s.opened {
+		in.close()
+	}
+	for _, seg := range s.ahead {
+		giveSlab(seg.data)
+	}
+	s.opened, s.ahead = nil, nil
 }
 
 func (s *stripe) writerZone() (*zone, error) {

@@ -5,114 +5,112 @@ import "encoding/binary"
 // unpack reads len(dst) values of the given width from src, which is long
 // enough; signed ones are zigzag.
 func unpack(dst []int64, src []byte, width int, signed bool) {
-	// With z 0 or 1, value gives u or its zigzag meaning without a branch.
-	z := uint64(0)
-	if signed {
-		z = 1
-	}
 	switch width {
 	case 1:
-		unpack1(dst, src, z)
+		unpack1(dst, src)
 	case 2:
-		unpack2(dst, src, z)
+		unpack2(dst, src)
 	case 4:
-		unpack4(dst, src, z)
+		unpack4(dst, src)
 	case 8:
 		for i, b := range src[:len(dst)] {
-			dst[i] = value(uint64(b), z)
+			dst[i] = int64(b)
 		}
 	case 16:
-		unpack16(dst, src, z)
+		unpack16(dst, src)
 	case 24:
-		unpack24(dst, src, z)
+		unpack24(dst, src)
 	case 32:
-		unpack32(dst, src, z)
+		unpack32(dst, src)
 	case 64:
 		for i := range dst {
-			dst[i] = value(binary.BigEndian.Uint64(src[8*i:]), z)
+			dst[i] = int64(binary.BigEndian.Uint64(src[8*i:]))
 		}
 	default:
-		unpackBits(dst, src, width, z)
+		unpackBits(dst, src, width)
+	}
+	if signed {
+		for i, v := range dst {
+			dst[i] = unzigzag(uint64(v))
+		}
 	}
 }
 
-func value(u, z uint64) int64 { return int64(u>>(z&1) ^ -(u & z)) }
-
-func unpack1(dst []int64, src []byte, z uint64) {
+func unpack1(dst []int64, src []byte) {
 	for len(dst) >= 8 {
 		b := uint64(src[0])
-		dst[0], dst[1], dst[2], dst[3] = value(b>>7, z), value(b>>6&1, z), value(b>>5&1, z), value(b>>4&1, z)
-		dst[4], dst[5], dst[6], dst[7] = value(b>>3&1, z), value(b>>2&1, z), value(b>>1&1, z), value(b&1, z)
+		dst[0], dst[1], dst[2], dst[3] = int64(b>>7), int64(b>>6&1), int64(b>>5&1), int64(b>>4&1)
+		dst[4], dst[5], dst[6], dst[7] = int64(b>>3&1), int64(b>>2&1), int64(b>>1&1), int64(b&1)
 		dst, src = dst[8:], src[1:]
 	}
 	for i := range dst {
-		dst[i] = value(uint64(src[0])>>(7-i)&1, z)
+		dst[i] = int64(uint64(src[0]) >> (7 - i) & 1)
 	}
 }
 
-func unpack2(dst []int64, src []byte, z uint64) {
+func unpack2(dst []int64, src []byte) {
 	for len(dst) >= 4 {
 		b := uint64(src[0])
-		dst[0], dst[1], dst[2], dst[3] = value(b>>6, z), value(b>>4&3, z), value(b>>2&3, z), value(b&3, z)
+		dst[0], dst[1], dst[2], dst[3] = int64(b>>6), int64(b>>4&3), int64(b>>2&3), int64(b&3)
 		dst, src = dst[4:], src[1:]
 	}
 	for i := range dst {
-		dst[i] = value(uint64(src[0])>>(6-2*i)&3, z)
+		dst[i] = int64(uint64(src[0]) >> (6 - 2*i) & 3)
 	}
 }
 
-func unpack4(dst []int64, src []byte, z uint64) {
+func unpack4(dst []int64, src []byte) {
 	for len(dst) >= 2 {
 		b := uint64(src[0])
-		dst[0], dst[1] = value(b>>4, z), value(b&15, z)
+		dst[0], dst[1] = int64(b>>4), int64(b&15)
 		dst, src = dst[2:], src[1:]
 	}
 	if len(dst) > 0 {
-		dst[0] = value(uint64(src[0])>>4, z)
+		dst[0] = int64(uint64(src[0]) >> 4)
 	}
 }
 
-func unpack16(dst []int64, src []byte, z uint64) {
+func unpack16(dst []int64, src []byte) {
 	for len(dst) >= 4 && len(src) >= 8 {
 		v := binary.BigEndian.Uint64(src)
-		dst[0], dst[1], dst[2], dst[3] = value(v>>48, z), value(v>>32&0xffff, z), value(v>>16&0xffff, z), value(v&0xffff, z)
+		dst[0], dst[1], dst[2], dst[3] = int64(v>>48), int64(v>>32&0xffff), int64(v>>16&0xffff), int64(v&0xffff)
 		dst, src = dst[4:], src[8:]
 	}
 	for i := range dst {
-		dst[i] = value(uint64(binary.BigEndian.Uint16(src[2*i:])), z)
+		dst[i] = int64(uint64(binary.BigEndian.Uint16(src[2*i:])))
 	}
 }
 
-func unpack24(dst []int64, src []byte, z uint64) {
+func unpack24(dst []int64, src []byte) {
 	for len(dst) >= 4 && len(src) >= 12 {
 		a, b := binary.BigEndian.Uint64(src), uint64(binary.BigEndian.Uint32(src[8:]))
-		dst[0], dst[1], dst[2], dst[3] = value(a>>40, z), value(a>>16&0xffffff, z), value(a<<8&0xffff00|b>>24, z), value(b&0xffffff, z)
+		dst[0], dst[1], dst[2], dst[3] = int64(a>>40), int64(a>>16&0xffffff), int64(a<<8&0xffff00|b>>24), int64(b&0xffffff)
 		dst, src = dst[4:], src[12:]
 	}
 	for i := range dst {
-		dst[i] = value(bigEndian(src[3*i:3*i+3]), z)
+		dst[i] = int64(bigEndian(src[3*i : 3*i+3]))
 	}
 }
 
-func unpack32(dst []int64, src []byte, z uint64) {
+func unpack32(dst []int64, src []byte) {
 	for len(dst) >= 2 && len(src) >= 8 {
 		v := binary.BigEndian.Uint64(src)
-		dst[0], dst[1] = value(v>>32, z), value(v&0xffffffff, z)
+		dst[0], dst[1] = int64(v>>32), int64(v&0xffffffff)
 		dst, src = dst[2:], src[8:]
 	}
 	if len(dst) > 0 {
-		dst[0] = value(uint64(binary.BigEndian.Uint32(src)), z)
+		dst[0] = int64(uint64(binary.BigEndian.Uint32(src)))
 	}
 }
 
 // unpackBits reads any width up to 64: up to 56 bits by loads of eight bytes,
 // as long as there are eight; what is left bit by bit.
-func unpackBits(dst []int64, src []byte, width int, z uint64) {
+func unpackBits(dst []int64, src []byte, width int) {
 	i, bit := 0, 0
 	if width <= 56 {
 		shift := 64 - width
 		for ; i < len(dst) && bit>>3+8 <= len(src); i++ {
-			dst[i] = value(binary.BigEndian.Uint64(src[bit>>3:])<<(bit&7)>>shift, z)
+			dst[i] = int64(binary.BigEndian.Uint64(src[bit>>3:]) << (bit & 7) >> shift)
 			bit += width
 		}
 	}
@@ -122,6 +120,6 @@ func unpackBits(dst []int64, src []byte, width int, z uint64) {
 			v = v<<1 | uint64(src[bit>>3]>>(7-bit&7)&1)
 			bit++
 		}
-		dst[i] = value(v, z)
+		dst[i] = int64(v)
 	}
 }
