@@ -36,8 +36,8 @@ type ScanOptions struct {
 	// Travel picks the state to read where At and Snapshot do not.
 	Travel Travel
 	// Where are conditions that all rows wanted meet. Files and buckets that hold no
-	// such row are left out, and stripes and row groups of ORC files; the rows that
-	// come are not filtered.
+	// such row are left out, and stripes and row groups within files of ORC and Parquet;
+	// the rows that come are not filtered.
 	Where []Condition
 	// Today reads any snapshot with the table's schema in place of its own.
 	Today bool

@@ -3,7 +3,6 @@ package format
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -148,23 +147,28 @@ func eachPageInto[P any](c *columnReader, n int, into func(at int) []P, got func
 
 // validity is the null bitmap of an array under construction, made with the first null.
 type validity struct {
+	c     *columnReader
+	n     int
 	buf   *memory.Buffer
 	nulls int
 }
 
-func (v *validity) mark(c *columnReader, n, at int, def []int16) {
+// bits gives the bitmap; bits are set until they are cleared. There is room for a word behind it.
+func (v *validity) bits() []byte {
+	if v.buf == nil {
+		v.buf = memory.NewResizableBuffer(v.c.mem)
+		v.buf.Resize(int(bitutil.BytesForBits(int64(v.n))) + 8)
+		memory.Set(v.buf.Bytes(), 0xff)
+	}
+	return v.buf.Bytes()
+}
+
+// mark clears the bits of the rows from at on that have no value.
+func (v *validity) mark(at int, def []int16) {
 	if def == nil {
 		return
 	}
-	if v.buf == nil {
-		v.buf = memory.NewResizableBuffer(c.mem)
-		v.buf.Resize(int(bitutil.BytesForBits(int64(n))))
-		b := v.buf.Bytes()
-		for i := range b {
-			b[i] = 0xff
-		}
-	}
-	bits := v.buf.Bytes()
+	bits := v.bits()
 	for i, d := range def {
 		if d == 0 {
 			bitutil.ClearBit(bits, at+i)
@@ -177,6 +181,34 @@ func (v *validity) release() {
 	if v.buf != nil {
 		v.buf.Release()
 	}
+}
+
+// slotReader is a chunk that gives one value a slot: see slotPages.
+type slotReader[P slotValue] interface {
+	readSlots(values []P, valid *validity, at int) (int, error)
+}
+
+// eachSlots reads n rows into vals piece by piece: got, if set, is called with the row a piece
+// starts at and its values. done is false if the chunk is of another kind.
+func eachSlots[P slotValue](c *columnReader, n int, v *validity, vals []P, got func(at int, vals []P)) (done bool, err error) {
+	r, ok := c.cr.(slotReader[P])
+	if !ok {
+		return false, nil
+	}
+	for at := 0; at < n; {
+		k, err := r.readSlots(vals[at:n], v, at)
+		if err == nil && k == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return true, err
+		}
+		if got != nil {
+			got(at, vals[at:at+k])
+		}
+		at += k
+	}
+	return true, nil
 }
 
 // finish makes the array; it takes over values.
@@ -198,16 +230,14 @@ func readFixed[P, A any](width int, cast func([]byte) []A, convert func(dst []A,
 	var dense []A
 	return func(c *columnReader, n int) (arrow.Array, error) {
 		vals = grow(vals, n)
-		buf := memory.NewResizableBuffer(c.mem)
-		buf.Resize(n * width)
-		out := cast(buf.Bytes())
-		var v validity
+		buf, out := fixedBuffer(c, n, width, cast)
+		v := validity{c: c, n: n}
 		err := eachPage(c, n, vals, func(at int, def []int16, src []P) error {
 			if def == nil {
 				convert(out[at:at+len(src)], src)
 				return nil
 			}
-			v.mark(c, n, at, def)
+			v.mark(at, def)
 			dense = grow(dense, len(src))
 			convert(dense, src)
 			k := 0
@@ -222,24 +252,38 @@ func readFixed[P, A any](width int, cast func([]byte) []A, convert func(dst []A,
 			}
 			return nil
 		})
-		if err != nil {
-			buf.Release()
-			v.release()
-			return nil, err
-		}
-		return finish(c, n, &v, buf), nil
+		return fixedArray(c, n, &v, buf, err)
 	}
 }
 
-// readSame reads fixed-width values that Arrow has as the file has them, into place.
-func readSame[T any](width int, cast func([]byte) []T) func(*columnReader, int) (arrow.Array, error) {
+// readConverted is readFixed of values that slotPages give; convert turns 0 into 0.
+func readConverted[P slotValue, A any](width int, cast func([]byte) []A, convert func(dst []A, src []P)) func(*columnReader, int) (arrow.Array, error) {
+	var vals []P
+	other := readFixed(width, cast, convert)
 	return func(c *columnReader, n int) (arrow.Array, error) {
-		buf := memory.NewResizableBuffer(c.mem)
-		buf.Resize(n * width)
-		out := cast(buf.Bytes())
-		var v validity
-		err := eachPageInto(c, n, func(at int) []T { return out[at:] }, func(at int, def []int16, dense []T) error {
-			v.mark(c, n, at, def)
+		if _, ok := c.cr.(slotReader[P]); !ok {
+			return other(c, n)
+		}
+		vals = grow(vals, n)
+		buf, out := fixedBuffer(c, n, width, cast)
+		v := validity{c: c, n: n}
+		_, err := eachSlots(c, n, &v, vals, func(at int, src []P) { convert(out[at:at+len(src)], src) })
+		return fixedArray(c, n, &v, buf, err)
+	}
+}
+
+// readSame reads fixed-width values that Arrow has as the file has them, into
+// place; P is what slotPages take for a T.
+func readSame[T any, P slotValue](width int, cast func([]byte) []T, castSlots func([]byte) []P) func(*columnReader, int) (arrow.Array, error) {
+	return func(c *columnReader, n int) (arrow.Array, error) {
+		buf, out := fixedBuffer(c, n, width, cast)
+		v := validity{c: c, n: n}
+		done, err := eachSlots(c, n, &v, castSlots(buf.Bytes()), nil)
+		if done {
+			return fixedArray(c, n, &v, buf, err)
+		}
+		err = eachPageInto(c, n, func(at int) []T { return out[at:] }, func(at int, def []int16, dense []T) error {
+			v.mark(at, def)
 			k := len(dense)
 			var zero T
 			for i, d := range slices.Backward(def) { // so that no value is overwritten before it moved
@@ -252,13 +296,24 @@ func readSame[T any](width int, cast func([]byte) []T) func(*columnReader, int) 
 			}
 			return nil
 		})
-		if err != nil {
-			buf.Release()
-			v.release()
-			return nil, err
-		}
-		return finish(c, n, &v, buf), nil
+		return fixedArray(c, n, &v, buf, err)
 	}
+}
+
+func fixedBuffer[A any](c *columnReader, n, width int, cast func([]byte) []A) (*memory.Buffer, []A) {
+	buf := memory.NewResizableBuffer(c.mem)
+	buf.Resize(n * width)
+	return buf, cast(buf.Bytes())
+}
+
+// fixedArray makes the array of buf, or gives err.
+func fixedArray(c *columnReader, n int, v *validity, buf *memory.Buffer, err error) (arrow.Array, error) {
+	if err != nil {
+		buf.Release()
+		v.release()
+		return nil, err
+	}
+	return finish(c, n, v, buf), nil
 }
 
 // readFuncOf picks the decoder of a column, once per file.
@@ -270,31 +325,31 @@ func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) 
 	switch pt := col.PhysicalType(); f.Type.Kind {
 	case columnar.Boolean:
 		if pt == parquet.Types.Boolean {
-			return readBool, nil
+			return newBoolReader(), nil
 		}
 	case columnar.TinyInt:
 		if pt == parquet.Types.Int32 {
-			return readFixed(1, arrow.Int8Traits.CastFromBytes, narrow[int8]), nil
+			return readConverted(1, arrow.Int8Traits.CastFromBytes, narrow[int8]), nil
 		}
 	case columnar.SmallInt:
 		if pt == parquet.Types.Int32 {
-			return readFixed(2, arrow.Int16Traits.CastFromBytes, narrow[int16]), nil
+			return readConverted(2, arrow.Int16Traits.CastFromBytes, narrow[int16]), nil
 		}
 	case columnar.Int, columnar.Date, columnar.Time:
 		if pt == parquet.Types.Int32 {
-			return readSame(4, i32), nil
+			return readSame(4, i32, i32), nil
 		}
 	case columnar.BigInt:
 		if pt == parquet.Types.Int64 {
-			return readSame(8, i64), nil
+			return readSame(8, i64, i64), nil
 		}
 	case columnar.Float:
 		if pt == parquet.Types.Float {
-			return readSame(4, arrow.Float32Traits.CastFromBytes), nil
+			return readSame(4, arrow.Float32Traits.CastFromBytes, i32), nil
 		}
 	case columnar.Double:
 		if pt == parquet.Types.Double {
-			return readSame(8, arrow.Float64Traits.CastFromBytes), nil
+			return readSame(8, arrow.Float64Traits.CastFromBytes, i64), nil
 		}
 	case columnar.Decimal:
 		if read := readDecimalsOf(pt); read != nil {
@@ -304,9 +359,9 @@ func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) 
 		switch pt {
 		case parquet.Types.Int64:
 			if convert := timestampsOf(f.Type, col); convert != nil {
-				return readFixed(8, i64, convert), nil
+				return readConverted(8, i64, convert), nil
 			}
-			return readSame(8, i64), nil
+			return readSame(8, i64, i64), nil
 		case parquet.Types.Int96:
 			return readFixed(8, i64, int96sOf(f.Type)), nil
 		default:
@@ -319,95 +374,37 @@ func readFuncOf(f columnar.Field, col *schema.Column) (func(*columnReader, int) 
 	return nil, mismatch()
 }
 
-func readBool(c *columnReader, n int) (arrow.Array, error) {
-	vals := make([]bool, n)
-	buf := memory.NewResizableBuffer(c.mem)
-	buf.Resize(int(bitutil.BytesForBits(int64(n))))
-	bits := buf.Bytes()
-	clear(bits)
-	var v validity
-	err := eachPage(c, n, vals, func(at int, def []int16, src []bool) error {
-		v.mark(c, n, at, def)
-		for i, k := 0, 0; k < len(src); i++ {
-			if def != nil && def[i] == 0 {
-				continue
-			}
-			if src[k] {
-				bitutil.SetBit(bits, at+i)
-			}
-			k++
-		}
-		return nil
-	})
-	if err != nil {
-		buf.Release()
-		v.release()
-		return nil, err
-	}
-	return finish(c, n, &v, buf), nil
-}
-
-// newBytesReader reads strings and bytes; values are copied out of the page at once.
-func newBytesReader() func(*columnReader, int) (arrow.Array, error) {
-	var vals []parquet.ByteArray
+// newBoolReader reads booleans.
+func newBoolReader() func(*columnReader, int) (arrow.Array, error) {
+	var vals []bool
+	var slots []uint8
 	return func(c *columnReader, n int) (arrow.Array, error) {
+		buf := memory.NewResizableBuffer(c.mem)
+		buf.Resize(int(bitutil.BytesForBits(int64(n))))
+		bits := buf.Bytes()
+		clear(bits)
+		v := validity{c: c, n: n}
+		slots = grow(slots, n)
+		done, err := eachSlots(c, n, &v, slots, func(at int, src []uint8) { packBits(bits, at, src) })
+		if done {
+			return fixedArray(c, n, &v, buf, err)
+		}
 		vals = grow(vals, n)
-		offBuf := memory.NewResizableBuffer(c.mem)
-		offBuf.Resize((n + 1) * 4)
-		offsets := arrow.Int32Traits.CastFromBytes(offBuf.Bytes())
-		offsets[0] = 0
-		data := memory.NewResizableBuffer(c.mem)
-		var v validity
-		end := 0
-		err := eachPage(c, n, vals, func(at int, def []int16, src []parquet.ByteArray) error {
-			size := 0
-			for _, s := range src {
-				size += len(s)
-			}
-			if end+size > math.MaxInt32 {
-				return fmt.Errorf("%d bytes of values in one batch", end+size)
-			}
-			if end+size+shortValue > data.Cap() {
-				data.Reserve(max(end+size+shortValue, 2*data.Cap()))
-			}
-			data.ResizeNoShrink(end + size)
-			out := data.Buf()
-			v.mark(c, n, at, def)
-			rows := len(src)
-			if def != nil {
-				rows = len(def)
-			}
-			k := 0
-			for i := range rows {
-				if def == nil || def[i] != 0 {
-					end += copyValue(out[end:], src[k])
-					k++
+		err = eachPage(c, n, vals, func(at int, def []int16, src []bool) error {
+			v.mark(at, def)
+			for i, k := 0, 0; k < len(src); i++ {
+				if def != nil && def[i] == 0 {
+					continue
 				}
-				offsets[at+i+1] = int32(end)
+				if src[k] {
+					bitutil.SetBit(bits, at+i)
+				}
+				k++
 			}
 			return nil
 		})
-		if err != nil {
-			offBuf.Release()
-			data.Release()
-			v.release()
-			return nil, err
-		}
-		return finish(c, n, &v, offBuf, data), nil
+		return fixedArray(c, n, &v, buf, err)
 	}
-}
-
-// shortValue is the length up to which one move takes the place of a copy.
-const shortValue = 16
-
-// copyValue copies v to the front of dst, which has room for shortValue bytes
-// more: what it writes behind v is covered by the next value.
-func copyValue(dst []byte, v []byte) int {
-	if len(v) <= shortValue && cap(v) >= shortValue {
-		*(*[shortValue]byte)(dst) = *(*[shortValue]byte)(v[:shortValue])
-		return len(v)
-	}
-	return copy(dst, v)
 }
 
 func readNulls(c *columnReader, n int) (arrow.Array, error) {

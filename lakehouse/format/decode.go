@@ -16,9 +16,9 @@ func readDecimalsOf(pt parquet.Type) func(*columnReader, int) (arrow.Array, erro
 	dec := arrow.Decimal128Traits.CastFromBytes
 	switch pt {
 	case parquet.Types.Int32:
-		return readFixed(16, dec, decimalsOf[int32])
+		return readConverted(16, dec, decimalsOf[int32])
 	case parquet.Types.Int64:
-		return readFixed(16, dec, decimalsOf[int64])
+		return readConverted(16, dec, decimalsOf[int64])
 	case parquet.Types.FixedLenByteArray:
 		return readFixed(16, dec, decimalsOfBytes[parquet.FixedLenByteArray])
 	case parquet.Types.ByteArray:

@@ -111,6 +111,46 @@ func (h *hybridReader) read(dst []uint32) error {
 
 // unpack reads from the middle of a bit-packed run.
 func (h *hybridReader) unpack(dst []uint32) {
+	head := min(-h.at&7, len(dst))
+	h.unpackEach(dst[:head])
+	if dst = dst[head:]; h.width <= 16 && len(dst) >= 8 {
+		n := unpackEights(dst, h.packed[h.at*h.width>>3:], h.width)
+		h.at += n
+		dst = dst[n:]
+	}
+	h.unpackEach(dst)
+}
+
+// unpackEights reads whole groups of eight numbers of at most 16 bits, as many as
+// it can without a look behind data, and gives how many numbers that are.
+func unpackEights(dst []uint32, data []byte, width int) int {
+	mask, n := uint32(1)<<width-1, 0
+	w := width & 63
+	if width <= 8 {
+		for ; n+8 <= len(dst) && len(data) >= 8; n += 8 {
+			d, x := dst[n:n+8:n+8], binary.LittleEndian.Uint64(data)
+			d[0], d[1] = uint32(x)&mask, uint32(x>>(w&63))&mask
+			d[2], d[3] = uint32(x>>(2*w&63))&mask, uint32(x>>(3*w&63))&mask
+			d[4], d[5] = uint32(x>>(4*w&63))&mask, uint32(x>>(5*w&63))&mask
+			d[6], d[7] = uint32(x>>(6*w&63))&mask, uint32(x>>(7*w&63))&mask
+			data = data[width:]
+		}
+		return n
+	}
+	for ; n+8 <= len(dst) && len(data) >= 16; n += 8 {
+		d, x := dst[n:n+8:n+8], binary.LittleEndian.Uint64(data)
+		y := binary.LittleEndian.Uint64(data[width/2:]) >> (4 * (width & 1))
+		d[0], d[1] = uint32(x)&mask, uint32(x>>(w&63))&mask
+		d[2], d[3] = uint32(x>>(2*w&63))&mask, uint32(x>>(3*w&63))&mask
+		d[4], d[5] = uint32(y)&mask, uint32(y>>(w&63))&mask
+		d[6], d[7] = uint32(y>>(2*w&63))&mask, uint32(y>>(3*w&63))&mask
+		data = data[width:]
+	}
+	return n
+}
+
+// unpackEach is unpack number by number.
+func (h *hybridReader) unpackEach(dst []uint32) {
 	data, mask := h.packed, uint32(1<<h.width-1)
 	bit := h.at * h.width
 	h.at += len(dst)
@@ -210,25 +250,68 @@ func (d *deltaReader[T]) nextBlock() error {
 
 // unpack adds up the differences of a part.
 func (d *deltaReader[T]) unpack(dst []T, width int) {
-	last, least, data := d.last, d.least, d.data
-	switch {
+	data := d.data
+	switch room := len(data) >= len(dst)*width/8+8; {
 	case width == 0:
+		last, least := d.last, d.least
 		for i := range dst {
 			last += least
 			dst[i] = last
 		}
-	case width <= 56 && len(data) >= len(dst)*width/8+8:
+		d.last = last
+	case room && width <= 16:
+		d.last = addFours(dst, data, width, d.last, d.least)
+	case room && width <= 28:
+		d.last = addTwos(dst, data, width, d.last, d.least)
+	case room && width <= 56:
+		last, least := d.last, d.least
 		mask, bit := ^uint64(0)>>(64-width), 0
 		for i := range dst {
 			last += least + T(binary.LittleEndian.Uint64(data[bit>>3:])>>(bit&7)&mask)
 			dst[i] = last
 			bit += width
 		}
+		d.last = last
 	default:
+		last, least := d.last, d.least
 		unpack(data, width, len(dst), func(i int, v uint64) {
 			last += least + T(v)
 			dst[i] = last
 		})
+		d.last = last
 	}
-	d.last = last
+}
+
+// addFours adds up differences of at most 16 bits, four of which a word holds
+// from the half byte on that the first begins at; len(dst) is a multiple of four.
+func addFours[T int32 | int64](dst []T, data []byte, width int, last, least T) T {
+	mask, w := uint64(1)<<width-1, uint(width)
+	for bit := 0; len(dst) >= 4; bit += 4 * width {
+		o := bit >> 3
+		x := binary.LittleEndian.Uint64(data[o:o+8:o+8]) >> (bit & 4)
+		a := T(x&mask) + least
+		b := T(x>>(w&63)&mask) + least + a
+		c := T(x>>(2*w&63)&mask) + least + b
+		e := T(x>>(3*w&63)&mask) + least + c
+		dst[0], dst[1], dst[2], dst[3] = last+a, last+b, last+c, last+e
+		last += e
+		dst = dst[4:]
+	}
+	return last
+}
+
+// addTwos adds up differences of at most 28 bits, two of which a word holds from
+// the bit on that the first begins at; len(dst) is a multiple of two.
+func addTwos[T int32 | int64](dst []T, data []byte, width int, last, least T) T {
+	mask, w := uint64(1)<<width-1, uint(width)
+	for bit := 0; len(dst) >= 2; bit += 2 * width {
+		o := bit >> 3
+		x := binary.LittleEndian.Uint64(data[o:o+8:o+8]) >> (bit & 7)
+		a := T(x&mask) + least
+		b := T(x>>(w&63)&mask) + least + a
+		dst[0], dst[1] = last+a, last+b
+		last += b
+		dst = dst[2:]
+	}
+	return last
 }

@@ -53,10 +53,12 @@ func openValues(rg *file.RowGroupReader, leaf int, optional bool) (chunkReader, 
 	switch typ := meta.Type(); {
 	case !own:
 		return rg.Column(leaf)
-	case typ == parquet.Types.Int32:
-		return newValuePages(rg, leaf, typ, optional, &intDecoder[int32]{width: 4})
-	case typ == parquet.Types.Int64:
-		return newValuePages(rg, leaf, typ, optional, &intDecoder[int64]{width: 8})
+	case typ == parquet.Types.Int32 || typ == parquet.Types.Float:
+		return newSlotPages(rg, leaf, typ, optional, &intDecoder[int32]{width: 4})
+	case typ == parquet.Types.Int64 || typ == parquet.Types.Double:
+		return newSlotPages(rg, leaf, typ, optional, &intDecoder[int64]{width: 8})
+	case typ == parquet.Types.Boolean:
+		return newSlotPages(rg, leaf, typ, optional, &boolDecoder{})
 	case typ == parquet.Types.ByteArray:
 		return newValuePages(rg, leaf, typ, optional, &bytesDecoder{})
 	default:
@@ -171,21 +173,7 @@ func (v *valuePages[P]) ReadBatchInPage(size int64, values []P, def, _ []int16) 
 			return 0, 0, err
 		}
 	}
-	if !v.byDict {
-		return int64(n), count, v.decoder.read(values[:count])
-	}
-	v.at = grow(v.at, count)
-	if err := v.index.read(v.at); err != nil {
-		return 0, 0, err
-	}
-	dict := v.dict
-	for i, at := range v.at {
-		if int(at) >= len(dict) {
-			return 0, 0, fmt.Errorf("value %d of a dictionary of %d", at, len(dict))
-		}
-		values[i] = dict[at]
-	}
-	return int64(n), count, nil
+	return int64(n), count, v.readValues(values[:count])
 }
 
 // readLevels reads n levels and gives how many slots have values; def is left as it is if all have.
@@ -204,6 +192,50 @@ func (v *valuePages[P]) readLevels(n int, def []int16) (int, error) {
 		count += int(d)
 	}
 	return count, nil
+}
+
+// readDense gives the values of the next size slots at most, those of the page at
+// hand: n is the number of slots, 0 at the end of the chunk, count that of values.
+// Where some slots have none, those from at on in valid are marked.
+func (v *valuePages[P]) readDense(size int, values []P, valid *validity, at int) (n, count int, err error) {
+	n, count, err = v.nextSlots(size, valid, at)
+	if err != nil || n == 0 {
+		return 0, 0, err
+	}
+	return n, count, v.readValues(values[:count])
+}
+
+// nextSlots goes on to the next slots, and gives how many of them have values.
+func (v *valuePages[P]) nextSlots(size int, valid *validity, at int) (n, count int, err error) {
+	if more, err := v.nextPage(); err != nil || !more {
+		return 0, 0, err
+	}
+	n = min(size, v.left)
+	v.left -= n
+	if !v.optional {
+		return n, n, nil
+	}
+	count, err = v.levels.readBits(n, valid, at)
+	return n, count, err
+}
+
+// readValues reads the next values of the page.
+func (v *valuePages[P]) readValues(values []P) error {
+	if !v.byDict {
+		return v.decoder.read(values)
+	}
+	v.at = grow(v.at, len(values))
+	if err := v.index.read(v.at); err != nil {
+		return err
+	}
+	dict := v.dict
+	for i, at := range v.at {
+		if int(at) >= len(dict) {
+			return fmt.Errorf("value %d of a dictionary of %d", at, len(dict))
+		}
+		values[i] = dict[at]
+	}
+	return nil
 }
 
 // intDecoder reads plain integers and packed differences.

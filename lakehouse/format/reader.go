@@ -28,8 +28,8 @@ type ReadOptions struct {
 	BufferSize int64
 	// Mem allocates the arrays; nil means the Go allocator. Its memory need not be zeroed.
 	Mem memory.Allocator
-	// Filter leaves out stripes and row groups of ORC files; nil keeps all, and so
-	// do other formats.
+	// Filter leaves out stripes and row groups of ORC files and row groups of Parquet
+	// files; nil keeps all, and so do other formats.
 	Filter Filter
 }
 
@@ -48,6 +48,8 @@ type Reader struct {
 	group int
 	left  int64
 	rows  int64
+	// at is the place in the file of the next row, first that of the last batch.
+	at, first int64
 }
 
 // OpenReader opens the file f, whose path is only for error text. wanted are
@@ -119,7 +121,7 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 		if r.group >= r.fr.NumRowGroups() {
 			return nil, 0, io.EOF
 		}
-		if at, err = r.openGroup(); err != nil {
+		if at, err = r.nextGroup(); err != nil {
 			return nil, 0, notEOF(err)
 		}
 	}
@@ -132,7 +134,22 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 		}
 	}
 	r.left -= int64(n)
+	r.first = r.at
+	r.at += int64(n)
 	return cols, n, nil
+}
+
+// FirstRow is the number, within the file, of the first row of the last batch.
+func (r *Reader) FirstRow() int64 { return r.first }
+
+// nextGroup goes on to the next row group, and over it if the filter does.
+func (r *Reader) nextGroup() (at int64, err error) {
+	if !r.keepGroup(r.group) {
+		r.at += max(0, r.fr.MetaData().RowGroup(r.group).NumRows())
+		r.group++
+		return 0, nil
+	}
+	return r.openGroup()
 }
 
 // openGroup starts the next row group and gives the file offset concerned.
