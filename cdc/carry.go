@@ -111,6 +111,10 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 	if err != nil {
 		return t.changed(err)
 	}
+	if ev.rekeyed {
+		r.log.Info("a column of the key has another type: the table is emptied and read again", "table", t.id(), "statement", clip(statement))
+		truncate, reread = true, true
+	}
 	for _, note := range ev.notes {
 		r.log.Info("a column at the source has changed", "table", t.id(), "effect", note)
 	}

@@ -26,14 +26,18 @@ type evolution struct {
 	// reread says that rows from before have values that no event brings: those of
 	// a new column.
 	reread bool
-	notes  []string
+	// rekeyed says that a column of the key has another type: the files of the
+	// target are sorted by it, so that they are written anew.
+	rekeyed bool
+	notes   []string
 }
 
 // evolve gives the columns of the port once the source has the columns of next
 // instead of those of was:
 //
 //	a new column     is added, last and nullable
-//	a wider type     widens the column, a narrower one leaves it as it is
+//	a wider type     widens the column, a narrower one leaves it as it is; a wider
+//	                 key lets the table be emptied and read again
 //	a dropped one    stays, with NULL from now on; if one of its name or of a type
 //	                 that no cast leads to comes, it is renamed to make room
 //	NOT NULL lifted  lifts it
@@ -135,6 +139,7 @@ func (e *evolution) column(t *table, was *sourceTable, c mysqlrow.Column, rename
 		e.reread = e.reread || f.Type.Kind == columnar.Boolean
 		wide.Nullable = f.Type.Nullable
 		f.Type, e.changed = wide, true
+		e.rekeyed = e.rekeyed || inKey
 	} else if !f.Type.EqualIgnoreNull(natural) {
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' is %s at the source and stays %s in the lake", c.Name, strings.ToUpper(c.ColumnType), f.Type.AsNullable()))
 	}

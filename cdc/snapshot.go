@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-mysql-org/go-mysql/mysql"
 
 	"leat/cdc/mysqlrow"
+	"leat/internal/diag"
 )
 
 // snapshot reads the outstanding chunks of all tables with a few sessions. What
@@ -172,9 +174,15 @@ func (sn *snapshot) hold(n int64) {
 func (sn *snapshot) outdated(err error) bool {
 	switch errorCode(err) {
 	case mysql.ER_BAD_FIELD_ERROR, mysql.ER_NO_SUCH_TABLE, mysql.ER_TABLE_DEF_CHANGED, mysql.ER_UNKNOWN_TABLE:
-		return slices.ContainsFunc(sn.cfg.Tables, func(t Table) bool { return t.Follow })
+	default:
+		// A value that no column had when the columns were looked up.
+		var e *diag.Error
+		refused := errors.As(err, &e) && (e.Code == diag.CodeNullability || e.Code == diag.CodeSourceChanged)
+		if !refused && !errors.Is(err, mysqlrow.ErrMalformed) {
+			return false
+		}
 	}
-	return false
+	return slices.ContainsFunc(sn.cfg.Tables, func(t Table) bool { return t.Follow })
 }
 
 // room waits until waiting chunks hold less than they may.

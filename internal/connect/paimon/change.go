@@ -61,7 +61,7 @@ func (s *sink) alter(ctx context.Context, c *dataflow.Change) error {
 	db := path.Dir(s.path)
 	lake := catalog.New(s.fs, path.Dir(db))
 	id := catalog.Identifier{Database: strings.TrimSuffix(path.Base(db), ".db"), Table: path.Base(s.path)}
-	_, err := lake.AlterTable(ctx, id, changes, catalog.AlterOptions{})
+	_, err := lake.AlterTable(ctx, id, changes, catalog.AlterOptions{Emptied: c.Truncate})
 	return err
 }
 
