@@ -141,8 +141,18 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 
 // take goes on with the columns of next. Chunks under way are read again.
 func (t *table) take(next *table) {
-	t.schema, t.visible, t.src, t.plan, t.key, t.cut = next.schema, next.visible, next.src, next.plan, next.key, next.cut
-	t.seq.out, t.seq.keyed = mysqlrow.NewBuilder(t.plan, batchRows), t.cut != ""
+	recut := t.plan.KeyOrder() != next.plan.KeyOrder()
+	t.schema, t.visible, t.src, t.plan, t.key, t.cut, t.uncut = next.schema, next.visible, next.src, next.plan, next.key, next.cut, next.uncut
+	t.seq.out, t.seq.keyed = mysqlrow.NewBuilder(t.plan, batchRows), len(t.cut) > 0
+	if recut {
+		// Ranges under one order are none under the other: what is cut is void.
+		t.cuttings.Add(1)
+		t.seq.reading = nil
+		if !t.seq.complete() {
+			t.seq.done, t.reread = rangeSet{all: true}, true
+		}
+		return
+	}
 	for _, c := range t.seq.reading {
 		c.again = true
 		c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(t.plan, 64), nil, nil
@@ -166,7 +176,7 @@ func (r *Reader) readAnew(ctx context.Context) {
 		t.reread = false
 		t.seq.done, t.seq.refresh = rangeSet{}, true
 		if s.snap != nil {
-			s.snap.add(t)
+			s.snap.add(newChunkPlan(&r.cfg, t))
 			continue
 		}
 		r.startSnapshot(ctx)

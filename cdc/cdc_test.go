@@ -2,10 +2,12 @@ package cdc
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
@@ -92,50 +94,79 @@ func TestGTIDSetNamesWhatIsMissing(t *testing.T) {
 
 func TestRangeSetSurvivesItsState(t *testing.T) {
 	t.Parallel()
+	tb, _ := twoColumns(t, true, true)
+	edge := func(n int) mysqlrow.Edge { return edgeOf(t, tb, int64(n)) }
 	rapid.Check(t, func(rt *rapid.T) {
 		var s rangeSet
-		from := mysqlrow.IntKey(0)
 		var later []keyRange
-		for {
+		from := mysqlrow.Edge{}
+		for n := -40; ; {
 			gap, ok := s.gap(from)
 			if !ok {
-				break
+				rt.Fatalf("no gap above %v in %+v", from.Texts, s)
 			}
-			width := rapid.Uint64().Draw(rt, "width")
-			if uint64(gap.hi-gap.lo) > width {
-				gap.hi = gap.lo + mysqlrow.IntKey(width)
+			n += rapid.IntRange(1, 30).Draw(rt, "width")
+			if len(later) < 6 {
+				gap.hi = edge(n)
 			}
 			later = append(later, gap)
-			if gap.hi == lastKey {
+			if gap.hi.Open() {
 				break
 			}
-			from = gap.hi + 1
-			if len(later) == 6 {
-				later = append(later, keyRange{from, lastKey})
-				break
-			}
+			from = gap.hi
 		}
 		for i, r := range rapid.Permutation(later).Draw(rt, "order") {
-			if s.has(r.lo) || s.has(r.hi) {
-				rt.Fatalf("%v is in %+v", r, s)
+			inside := r.hi
+			if inside.Open() {
+				inside = edge(1000)
+			}
+			if s.has([]byte(inside.Order)) {
+				rt.Fatalf("%v is in %+v", inside.Texts, s)
 			}
 			s.add(r)
 			text, err := json.Marshal(s)
 			if err != nil {
 				rt.Fatal(err)
 			}
-			var back rangeSet
-			if err := json.Unmarshal(text, &back); err != nil {
+			var state rangeState
+			if err := json.Unmarshal(text, &state); err != nil {
 				rt.Fatal(err)
 			}
-			if !s.has(r.lo) || !back.has(r.hi) || back.all != s.all || !s.all && back.edge != s.edge || len(back.list) != len(s.list) {
+			back, err := state.set(tb.plan)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if !s.has([]byte(inside.Order)) || !cmp.Equal(s, back, cmp.AllowUnexported(rangeSet{}, keyRange{}, mysqlrow.Edge{}), cmpopts.EquateEmpty()) {
 				rt.Fatalf("%+v became %+v by %s", s, back, text)
+			}
+			if gap, ok := s.gap(mysqlrow.Edge{}); ok == s.all || ok && !gap.hi.Open() && s.has([]byte(gap.hi.Order)) {
+				rt.Fatalf("the first gap of %+v is %+v", s, gap)
 			}
 			if s.all != (i == len(later)-1) {
 				rt.Fatalf("%+v after %d of %d ranges", s, i+1, len(later))
 			}
 		}
 	})
+}
+
+// TestStatesOfVersion1 goes on from states that have no range in the middle.
+func TestStatesOfVersion1(t *testing.T) {
+	t.Parallel()
+	tb, _ := twoColumns(t, true, true)
+	for text, want := range map[string]string{`{"done":true}`: `{"done":true}`, `{"edge":"0"}`: `{}`, `{"edge":"77"}`: "an earlier version of this program"} {
+		var state rangeState
+		if err := json.Unmarshal([]byte(text), &state); err != nil {
+			t.Fatal(err)
+		}
+		set, err := state.set(tb.plan)
+		got, _ := json.Marshal(set)
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
 }
 
 func TestEffectsOfStatements(t *testing.T) {

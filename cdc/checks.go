@@ -275,17 +275,10 @@ func (r *Reader) note(t *table) {
 	if !t.src.transactional() {
 		r.log.Warn("table has an engine without transactions: writers wait while a chunk of it is read", "table", t.id(), "engine", t.src.engine)
 	}
-	if t.cut != "" {
+	if len(t.cut) > 0 {
 		return
 	}
-	why := "its key does not begin with an integer column"
-	switch {
-	case t.def.ChunkKey != "":
-		why = "'scan.incremental.snapshot.chunk.key-column' names no integer column that is NOT NULL"
-	case len(t.src.primary) == 0:
-		why = "it has no primary key"
-	}
-	r.log.Info("table is read as one chunk, which is held in memory", "table", t.id(), "reason", why, "estimated_rows", t.src.rows)
+	r.log.Info("table is read as one chunk", "table", t.id(), "reason", t.uncut, "estimated_rows", t.src.rows)
 }
 
 // noteCascades warns of foreign keys by which the server changes rows of t

@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,6 +22,8 @@ type chunkReader struct {
 	locks *conn
 	// failures counts the chunks in a row that broke.
 	failures int
+	// rows is how many rows of the chunk that broke were read.
+	rows int64
 }
 
 func (r *chunkReader) close() {
@@ -33,6 +36,14 @@ func (r *chunkReader) run(ctx context.Context) error {
 	for {
 		c, err := r.step(ctx)
 		switch {
+		case errors.Is(err, errStopped):
+			return err
+		case errors.Is(err, errTooLarge):
+			// The rest of the rows is on its way: another session is less work.
+			r.close()
+			if err := r.deliver(ctx, delivery{chunk: c, count: r.rows, err: err}); err != nil {
+				return err
+			}
 		case err == nil && c == nil:
 			return nil
 		case err != nil && !r.sn.outdated(err) && !r.mayRetry(err) && !r.changed(ctx, c):
@@ -58,10 +69,17 @@ func (r *chunkReader) run(ctx context.Context) error {
 	}
 }
 
+var (
+	errStopped  = errors.New("the snapshot is over")
+	errTooLarge = errors.New("the rows take more memory than planned")
+)
+
 func (r *chunkReader) deliver(ctx context.Context, d delivery) error {
 	select {
 	case r.sn.read <- d:
 		return nil
+	case <-r.sn.stopped:
+		return errStopped
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -104,13 +122,20 @@ func (r *chunkReader) step(ctx context.Context) (*chunk, error) {
 	var passed passedMark
 	select {
 	case r.sn.marks <- req:
+	case <-r.sn.stopped:
+		return nil, errStopped
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	select {
 	case passed = <-req.answer:
+	case <-r.sn.stopped:
+		return nil, errStopped
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	}
+	if passed.void {
+		return r.step(ctx)
 	}
 	return c, r.readChunk(ctx, c, passed)
 }
@@ -149,45 +174,58 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed passedMark
 	default:
 		mark = r.markLocked
 		defer func() {
-			// A session that broke has lost its locks.
-			if unlock := r.conn.exec("UNLOCK TABLES"); err == nil {
-				err = unlock
+			// A session that broke is closed, and loses its locks by that.
+			if err == nil {
+				err = r.conn.exec("UNLOCK TABLES")
 			}
 		}()
 	}
 	if err := mark(ctx, c, passed); err != nil {
 		return err
 	}
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.table.where(c.plan, c.keys))
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.plan.Between(c.keys.lo, c.keys.hi))
 	b := mysqlrow.NewBuilder(c.plan, batchRows)
 	d := delivery{chunk: c}
+	var size, rows, taken int64 // of the batch, of the chunk
 	err = r.conn.rows(sql, func(packet []byte) error {
 		if err := b.AppendText(columnar.Insert, packet); err != nil {
 			return err
 		}
-		if b.Len() < batchRows {
+		size += int64(len(packet))
+		if err := r.sn.pace.wait(ctx, r.sn.stopped, 1, int64(len(packet))); err != nil {
+			return err
+		}
+		if b.Len() < batchRows && size < batchBytes {
 			return nil
 		}
+		rows, taken, size = rows+int64(b.Len()), taken+size, 0
 		r.keep(&d, b)
 		b = mysqlrow.NewBuilder(c.plan, batchRows)
-		if !c.whole {
-			return nil
+		switch {
+		case c.whole:
+			err := r.deliver(ctx, d)
+			d = delivery{chunk: c}
+			r.sn.room()
+			return err
+		case taken > splitTimes*r.sn.cfg.chunkBytes() && !c.single:
+			return errTooLarge
 		}
-		err := r.deliver(ctx, d)
-		d = delivery{chunk: c}
-		r.sn.room()
-		return err
+		return nil
 	})
+	if err == nil {
+		rows, taken = rows+int64(b.Len()), taken+size
+		if b.Len() > 0 {
+			r.keep(&d, b)
+		}
+		err = r.conn.exec("COMMIT")
+	}
 	if err != nil {
 		r.sn.hold(-d.bytes)
+		r.rows = rows
 		return err
 	}
-	if b.Len() > 0 {
-		r.keep(&d, b)
-	}
-	if err := r.conn.exec("COMMIT"); err != nil {
-		r.sn.hold(-d.bytes)
-		return err
+	if c.size != nil {
+		c.size.measured(rows, taken)
 	}
 	d.end = true
 	return r.deliver(ctx, d)

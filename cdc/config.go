@@ -43,6 +43,9 @@ type Config struct {
 	// SnapshotBytes limits what chunks may hold in memory while they wait for
 	// the stream; 0 means 128 MiB.
 	SnapshotBytes int64
+	// SnapshotRows and SnapshotRate limit what all sessions together read a second,
+	// in rows and in bytes of rows; 0 means no limit.
+	SnapshotRows, SnapshotRate int64
 	// Zone is the zone whose wall clock TIMESTAMP columns show; nil means that of the server.
 	Zone *time.Location
 	// ZoneSet says that the user gave Zone, so that it must agree with the server.
@@ -83,7 +86,7 @@ type Table struct {
 	Metadata []string
 	// PrimaryKey is the declared key. An update that changes it is emitted as -D and +I.
 	PrimaryKey []string
-	// ChunkKey names the column that cuts the snapshot; "" chooses the first key column.
+	// ChunkKey names the column that cuts the snapshot; "" chooses the key.
 	ChunkKey string
 }
 

@@ -85,7 +85,7 @@ func (n *conn) describe(database, table string) (*sourceTable, error) {
 		t.columns = append(t.columns, n.column(r))
 	}
 	keys, err := n.query(fmt.Sprintf(`SELECT INDEX_NAME, COLUMN_NAME, NON_UNIQUE, NULLABLE, SUB_PART, INDEX_TYPE FROM information_schema.STATISTICS
- WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IS NOT NULL ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`, db, tb))
+ WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`, db, tb))
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,10 @@ func (t *sourceTable) takeKeys(keys resultTable) {
 				continue // tells history apart, which is not read
 			}
 			names = append(names, r[1])
-			usable = usable && r[2] == "0" && r[3] != "YES" && r[4] == ""
+			// A part without a name is an expression.
+			usable = usable && r[1] != "" && r[2] == "0" && r[3] != "YES" && r[4] == ""
 		}
-		if len(names) > 0 {
+		if len(names) > 0 && names[0] != "" {
 			t.indexed = append(t.indexed, names[0])
 		}
 		usable = usable && len(names) > 0

@@ -26,6 +26,10 @@ func (r *Reader) chunks(ctx context.Context) error {
 		}
 	}
 	for _, m := range s.marks {
+		if m.chunk.cutting != m.chunk.table.cuttings.Load() || m.chunk.table.absent.Load() {
+			m.answer <- passedMark{void: true}
+			continue
+		}
 		m.chunk.plan, m.chunk.src = m.chunk.table.plan, m.chunk.table.src
 		m.chunk.table.seq.begin(m.chunk)
 		passed := passedMark{at: mark{uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset}}
@@ -87,7 +91,7 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	if c.err == nil && c.high.uuid != r.pos.ServerUUID && !s.connected {
 		return false, nil // the stream may be about to follow to that server
 	}
-	if c.table.absent.Load() {
+	if c.table.absent.Load() || c.cutting != c.table.cuttings.Load() {
 		s.snap.hold(-c.bytes)
 		c.rows, c.bytes = nil, 0
 		return true, nil
@@ -143,6 +147,12 @@ func (r *Reader) readAgain(c *chunk) (done bool, err error) {
 		r.run.snap.hold(-c.bytes)
 		c.rows, c.bytes = nil, 0
 		return false, nil
+	}
+	if errors.Is(c.err, errTooLarge) {
+		c.table.seq.drop(c)
+		r.run.snap.hold(-c.bytes)
+		r.run.snap.add(c.split(c.count))
+		return true, nil
 	}
 	if c.tries == 0 {
 		r.log.Info("chunk is read again", "table", c.table.id(), "reason", why)

@@ -126,6 +126,9 @@ func (r *Reader) switchTo(t *table, src *sourceTable) error {
 	if !sameOutput(t, next) {
 		return t.changed(errors.New("its key changed"))
 	}
+	if !t.seq.complete() && len(t.cut) > 0 && t.plan.KeyOrder() != next.plan.KeyOrder() {
+		return t.changed(errors.New("the order of its key changed while it was read in ranges of it"))
+	}
 	for _, c := range t.def.Schema.Names() {
 		if i, j := t.src.index(c), src.index(c); i >= 0 && j >= 0 && !sameColumn(t.src.columns[i], src.columns[j]) {
 			r.log.Info("source column changed its type and still fits", "table", t.id(), "column", c, "type", src.columns[j].ColumnType)
@@ -144,7 +147,7 @@ func (r *Reader) switchTo(t *table, src *sourceTable) error {
 
 // sameOutput reports whether two versions decode into the same columns.
 func sameOutput(a, b *table) bool {
-	if len(a.schema.Fields) != len(b.schema.Fields) || !slices.Equal(a.key, b.key) || a.cut != b.cut || !slices.Equal(a.visible, b.visible) {
+	if len(a.schema.Fields) != len(b.schema.Fields) || !slices.Equal(a.key, b.key) || !slices.Equal(a.cut, b.cut) || !slices.Equal(a.visible, b.visible) {
 		return false
 	}
 	for i, f := range a.schema.Fields {

@@ -177,7 +177,11 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 				return err
 			}
 		}
-		t.resetSequencer(ts.Snapshot)
+		done, err := t.restoreRanges(ts)
+		if err != nil {
+			return err
+		}
+		t.resetSequencer(done)
 		t.seq.refresh = ts.Refresh
 		t.reread, t.healing, t.dropped = ts.Reread, ts.Healing, ts.Dropped
 		t.absent.Store(ts.Absent)
@@ -203,10 +207,24 @@ func (t *table) restoreVersion(ts tableState, cells mysqlrow.Options) error {
 	return t.adopt(then, cells)
 }
 
+// restoreRanges reads what of the table was emitted.
+func (t *table) restoreRanges(ts tableState) (rangeSet, error) {
+	partly := len(ts.Snapshot.Upto)+len(ts.Snapshot.Ranges) > 0
+	if now := t.plan.KeyOrder(); partly && ts.KeyOrder != now {
+		return rangeSet{}, t.at(-1, &diag.Error{
+			Domain: diag.Guard, Code: diag.CodeJobState,
+			Msg:   "a part of " + t.id() + " was read, in ranges of another key than the rest would be",
+			Notes: []string{"before: " + ts.KeyOrder, "now: " + now},
+			Hint:  "set 'scan.incremental.snapshot.chunk.key-column' as it was, or start with --fresh --replace",
+		})
+	}
+	return ts.Snapshot.set(t.plan)
+}
+
 // resetSequencer starts sequencing with what was emitted before.
 func (t *table) resetSequencer(done rangeSet) {
 	t.from.tracked = t.def.tracks()
-	t.seq = &sequencer{out: mysqlrow.NewBuilder(t.plan, batchRows), done: done, keyed: t.cut != ""}
+	t.seq = &sequencer{out: mysqlrow.NewBuilder(t.plan, batchRows), done: done, keyed: len(t.cut) > 0}
 }
 
 // cells says what values become, the same in chunks and in the log.

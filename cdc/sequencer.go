@@ -1,6 +1,7 @@
 package cdc
 
 import (
+	"bytes"
 	"errors"
 
 	"leat/cdc/mysqlrow"
@@ -26,6 +27,8 @@ type sequencer struct {
 	done    rangeSet
 	reading []*chunk
 	keyed   bool // ranges of the chunk key, not one chunk for all
+	// keys are the chunk keys of the row at hand.
+	keys [2][]byte
 	// refresh says that the table is read again: the target has rows of ranges that
 	// were not read yet, so that all changes flow, and are kept for chunks besides.
 	refresh bool
@@ -37,8 +40,10 @@ type sequencer struct {
 type chunk struct {
 	table *table
 	keys  keyRange
-	// plan is the table version whose columns the reader selects.
-	plan *mysqlrow.Plan
+	// plan is the table version whose columns the reader selects; cutting is the
+	// table's count of changes of its chunk key when the range was cut.
+	plan    *mysqlrow.Plan
+	cutting int32
 	// src is that version.
 	src *sourceTable
 	// kept are the row changes since the range was marked; ends tells which
@@ -54,6 +59,9 @@ type chunk struct {
 	rows  []*mysqlrow.Builder
 	count int64
 	bytes int64
+	// size is what the count of rows goes by; single says that it cannot be less.
+	size   *chunkSize
+	single bool
 	// shown is how much of count was reported; tries how often it was read again.
 	shown int64
 	tries int
@@ -61,8 +69,8 @@ type chunk struct {
 	again bool
 	err   error
 
-	// whole is a table that cannot be cut: it is emitted while it is read. ended
-	// says that all of it is in rows, and started that its emission began, at an
+	// whole is a table, or a value of the chunk key, that cannot be cut: it is
+	// emitted while it is read. ended says that all of it is in rows, and started that its emission began, at an
 	// edge: merge then holds how kept changes before that edge merge.
 	whole   bool
 	ended   bool
@@ -86,7 +94,7 @@ func (s *sequencer) complete() bool { return s.done.all }
 
 // waits reports whether no range is emitted, nor being read: all changes are dropped.
 func (s *sequencer) waits() bool {
-	return !s.done.all && !s.refresh && len(s.reading) == 0 && s.done.edge == 0 && len(s.done.list) == 0
+	return !s.done.all && !s.refresh && len(s.reading) == 0 && s.done.edge.Open() && len(s.done.list) == 0
 }
 
 // begin marks the range of c: from now on its row changes are kept.
@@ -144,12 +152,13 @@ func (s *sequencer) sameRange(l *mysqlrow.Layout, before, after []byte) (bool, e
 	if !s.keyed {
 		return true, nil
 	}
-	a, err := l.KeyOf(before)
-	if err != nil {
-		return false, err
+	for i, image := range [2][]byte{before, after} {
+		var err error
+		if s.keys[i], err = l.AppendChunkKey(s.keys[i][:0], image); err != nil {
+			return false, err
+		}
 	}
-	b, err := l.KeyOf(after)
-	return a == b, err
+	return bytes.Equal(s.keys[0], s.keys[1]), nil
 }
 
 // one sends a row change where its range says.
@@ -185,15 +194,14 @@ func (s *sequencer) fate(l *mysqlrow.Layout, image []byte) (to *chunk, flows boo
 		}
 		return nil, false, nil
 	}
-	k, err := l.KeyOf(image)
-	if err != nil {
+	if s.keys[0], err = l.AppendChunkKey(s.keys[0][:0], image); err != nil {
 		return nil, false, err
 	}
-	if s.done.has(k) {
+	if s.done.has(s.keys[0]) {
 		return nil, true, nil
 	}
 	for _, c := range s.reading {
-		if k >= c.keys.lo && k <= c.keys.hi {
+		if c.keys.has(s.keys[0]) {
 			return c, false, nil
 		}
 	}

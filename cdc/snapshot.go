@@ -3,9 +3,7 @@ package cdc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
@@ -35,8 +33,10 @@ type snapshot struct {
 	// wait for a lock of the server, and what holds that lock may be another
 	// reader, which needs mu to go on.
 	cutting sync.Mutex
-	// plans are the tables still to be cut, in order; cutting guards them.
+	// plans are the tables still to be cut, in order; cutting guards them. added,
+	// under mu, go before them.
 	plans []*chunkPlan
+	added []*chunkPlan
 
 	mu    sync.Mutex
 	cond  *sync.Cond
@@ -46,21 +46,15 @@ type snapshot struct {
 	// held is the memory of chunks that wait, in bytes.
 	held int64
 	over bool
-}
-
-// chunkPlan cuts one table.
-type chunkPlan struct {
-	table *table
-	plan  *mysqlrow.Plan
-	// done is what was emitted when reading began.
-	done rangeSet
-	from mysqlrow.IntKey
-	rows int
-	over bool
+	// stopped is closed when over is set.
+	stopped chan struct{}
+	pace    *pace
 }
 
 // passedMark is what the stream has passed: a view that a chunk reads has to hold it.
 type passedMark struct {
+	// void says that the range is none any more and is not to be read.
+	void  bool
 	gtids *GTIDSet // nil without GTIDs
 	at    mark
 }
@@ -83,48 +77,28 @@ type delivery struct {
 	err   error
 }
 
-const (
-	defaultChunkRows     = 65536
-	minChunkRows         = 512
-	chunkTargetBytes     = 16 << 20
-	defaultSnapshotBytes = 128 << 20
-)
-
 func newSnapshot(cfg *Config, s *server, tables []*table) *snapshot {
-	sn := &snapshot{cfg: cfg, server: s, marks: make(chan markRequest), read: make(chan delivery), fatal: make(chan error, 1)}
+	sn := &snapshot{
+		cfg: cfg, server: s, marks: make(chan markRequest), read: make(chan delivery), fatal: make(chan error, 1), stopped: make(chan struct{}),
+		pace: newPace(cfg.SnapshotRows, cfg.SnapshotRate),
+	}
 	sn.cond = sync.NewCond(&sn.mu)
 	for _, t := range tables {
 		if t.seq.complete() {
 			continue
 		}
-		done := t.seq.done
-		done.list = append([]keyRange(nil), done.list...)
-		sn.plans = append(sn.plans, &chunkPlan{table: t, plan: t.plan, done: done, from: done.edge, rows: chunkRows(cfg, t.src)})
+		sn.plans = append(sn.plans, newChunkPlan(cfg, t))
 	}
 	return sn
 }
 
-// add lets a table be read again.
-func (sn *snapshot) add(t *table) {
-	sn.cutting.Lock()
-	sn.plans = append(sn.plans, &chunkPlan{table: t, plan: t.plan, rows: chunkRows(sn.cfg, t.src)})
-	sn.cutting.Unlock()
+// add lets a table, or a range of it, be cut and read.
+func (sn *snapshot) add(p *chunkPlan) {
 	sn.mu.Lock()
+	sn.added = append(sn.added, p)
 	sn.planned = false
 	sn.mu.Unlock()
 	sn.cond.Broadcast()
-}
-
-// chunkRows is the number of rows of a chunk: what the user wants, else as many
-// as keep a chunk of wide rows small.
-func chunkRows(cfg *Config, src *sourceTable) int {
-	if cfg.ChunkRows > 0 {
-		return cfg.ChunkRows
-	}
-	if src.rowBytes > 0 {
-		return int(max(minChunkRows, min(defaultChunkRows, chunkTargetBytes/src.rowBytes)))
-	}
-	return defaultChunkRows
 }
 
 // run reads until ctx ends or stop is called; it is a goroutine of its own.
@@ -140,7 +114,7 @@ func (sn *snapshot) run(ctx context.Context) {
 		wg.Go(func() {
 			r := chunkReader{sn: sn}
 			defer r.close()
-			if err := r.run(ctx); err != nil && ctx.Err() == nil {
+			if err := r.run(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errStopped) {
 				select {
 				case sn.fatal <- err:
 				default:
@@ -154,7 +128,10 @@ func (sn *snapshot) run(ctx context.Context) {
 // stop lets the readers end.
 func (sn *snapshot) stop() {
 	sn.mu.Lock()
-	sn.over = true
+	if !sn.over {
+		sn.over = true
+		close(sn.stopped)
+	}
 	sn.mu.Unlock()
 	sn.cond.Broadcast()
 }
@@ -194,12 +171,8 @@ func (sn *snapshot) room() {
 	}
 }
 
-func (sn *snapshot) limit() int64 {
-	if sn.cfg.SnapshotBytes > 0 {
-		return sn.cfg.SnapshotBytes
-	}
-	return defaultSnapshotBytes
-}
+// limit is how much waiting chunks may hold, in bytes.
+func (sn *snapshot) limit() int64 { return sn.cfg.snapshotBytes() }
 
 // repeat queues c to be read again; its rows were dropped.
 func (sn *snapshot) repeat(c *chunk) {
@@ -250,16 +223,21 @@ func (sn *snapshot) wait() (again *chunk, over bool) {
 func (sn *snapshot) cut(n *conn) (*chunk, error) {
 	sn.cutting.Lock()
 	defer sn.cutting.Unlock()
+	sn.mu.Lock()
+	sn.plans = append(sn.added, sn.plans...)
+	sn.added = nil
+	sn.mu.Unlock()
 	for len(sn.plans) > 0 {
-		if sn.plans[0].table.absent.Load() {
+		p := sn.plans[0]
+		if p.void() {
 			sn.plans = sn.plans[1:]
 			continue
 		}
-		c, err := sn.plans[0].cut(n)
+		c, err := p.cut(n)
 		if err != nil {
 			return nil, err
 		}
-		if sn.plans[0].over {
+		if p.over {
 			sn.plans = sn.plans[1:]
 		}
 		if c != nil {
@@ -267,59 +245,9 @@ func (sn *snapshot) cut(n *conn) (*chunk, error) {
 		}
 	}
 	sn.mu.Lock()
-	sn.planned = true
+	sn.planned = len(sn.added) == 0
 	sn.mu.Unlock()
 	return nil, nil
-}
-
-// cut gives the next chunk of the table, nil if none is left. The boundary comes
-// from the index of the chunk key alone.
-func (p *chunkPlan) cut(n *conn) (*chunk, error) {
-	t := p.table
-	if t.cut == "" {
-		p.over = true
-		return &chunk{table: t, plan: p.plan, keys: keyRange{0, lastKey}, whole: true}, nil
-	}
-	gap, ok := p.done.gap(p.from)
-	if !ok {
-		p.over = true
-		return nil, nil
-	}
-	key := mysqlrow.QuoteName(t.cut)
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT 1 OFFSET %d", key, t.sqlName(), t.where(p.plan, gap), key, p.rows-1)
-	rows, err := n.query(sql)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows.rows) > 0 {
-		hi, err := p.plan.ParseKey([]byte(rows.rows[0][0]))
-		if err != nil {
-			return nil, err
-		}
-		gap.hi = min(gap.hi, hi)
-	}
-	if gap.hi == lastKey {
-		p.over = true
-	} else {
-		p.from = gap.hi + 1
-	}
-	return &chunk{table: t, plan: p.plan, keys: gap}, nil
-}
-
-// where is the condition of a range of chunk keys.
-func (t *table) where(plan *mysqlrow.Plan, r keyRange) string {
-	key := mysqlrow.QuoteName(t.cut)
-	var parts []string
-	if t.cut != "" && r.lo > 0 {
-		parts = append(parts, key+" >= "+plan.FormatKey(r.lo))
-	}
-	if t.cut != "" && r.hi < lastKey {
-		parts = append(parts, key+" <= "+plan.FormatKey(r.hi))
-	}
-	if len(parts) == 0 {
-		return "1 = 1"
-	}
-	return strings.Join(parts, " AND ")
 }
 
 // sqlName is the quoted name of the table.

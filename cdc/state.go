@@ -22,7 +22,7 @@ const (
 )
 
 // stateVersion is raised when older programs could not read a state.
-const stateVersion = 1
+const stateVersion = 2
 
 // state is what a checkpoint stores: the edge of the stream, and what of each
 // table's snapshot was emitted before it.
@@ -42,14 +42,15 @@ type state struct {
 // tableState is the part of one table, by id.
 type tableState struct {
 	// Database and Name are the table's; states of old have them in the id alone.
-	Database string   `json:"database,omitempty"`
-	Name     string   `json:"name,omitempty"`
-	Snapshot rangeSet `json:"snapshot"`
+	Database string     `json:"database,omitempty"`
+	Name     string     `json:"name,omitempty"`
+	Snapshot rangeState `json:"snapshot"`
 	// Columns is the table version at the edge: events after it are read by it
 	// until the log tells of a change.
 	Columns []mysqlrow.Column `json:"columns"`
 	Primary []string          `json:"primary,omitempty"`
-	Cut     string            `json:"cut,omitempty"`
+	// KeyOrder is mysqlrow.Plan.KeyOrder.
+	KeyOrder string `json:"key_order,omitempty"`
 	// Refresh and Reread say that the table is read again, or is to be, Healing that
 	// it is to be emptied before; Absent that
 	// the source has dropped it. Dropped counts dropped columns by name.
@@ -104,7 +105,7 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 			done = rangeSet{}
 		}
 		s.Tables[keys[t]] = tableState{
-			Database: t.def.Database, Name: t.def.Name, Snapshot: done, Columns: t.src.columns, Primary: t.src.primary, Cut: t.cut,
+			Database: t.def.Database, Name: t.def.Name, Snapshot: done.state(), Columns: t.src.columns, Primary: t.src.primary, KeyOrder: t.plan.KeyOrder(),
 			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped,
 		}
 	}
@@ -125,7 +126,7 @@ func readState(data json.RawMessage) (*state, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("reading the stored source state: %w", err)
 	}
-	if s.Version != stateVersion {
+	if s.Version < 1 || s.Version > stateVersion {
 		return nil, &diag.Error{
 			Domain: diag.Guard, Code: diag.CodeJobState,
 			Msg:  fmt.Sprintf("the stored source state has version %d, which this program does not read", s.Version),

@@ -3,6 +3,7 @@ package cdc
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -38,8 +39,12 @@ type table struct {
 	// key holds the columns of schema that identify a row; empty for a table without key.
 	key []int
 	seq *sequencer
-	// cut is the column of the chunk key, "" if the table is read as one chunk.
-	cut string
+	// cut holds the columns of the chunk key; if there are none, the table is read
+	// as one chunk, and uncut says why.
+	cut   []string
+	uncut string
+	// cuttings counts changes of the chunk key or its order.
+	cuttings atomic.Int32
 	// empty says that no row was read yet of a history read from an earlier
 	// place: a DROP then takes nothing away.
 	empty bool
@@ -114,42 +119,59 @@ func (t *table) adopt(src *sourceTable, cells mysqlrow.Options) error {
 			opt.Key = append(opt.Key, j)
 		}
 	}
-	cut, err := t.chunkColumn(src)
+	cut, uncut, err := t.chunkColumns(src)
 	if err != nil {
 		return err
 	}
-	opt.ChunkKey = cut
+	for _, name := range cut {
+		opt.ChunkKey = append(opt.ChunkKey, src.index(name))
+	}
 	plan, err := mysqlrow.NewPlan(src.columns, targets, opt)
 	if err != nil {
 		return t.at(-1, err)
 	}
-	t.schema, t.visible, t.src, t.plan, t.key, t.cut = schema, visible, src, plan, key, cut
+	t.schema, t.visible, t.src, t.plan, t.key, t.cut, t.uncut = schema, visible, src, plan, key, cut, uncut
 	return nil
 }
 
-// chunkColumn chooses the column whose ranges are the chunks, "" for one chunk.
-func (t *table) chunkColumn(src *sourceTable) (string, error) {
-	want := t.def.ChunkKey
-	if want == "" {
-		if len(src.primary) == 0 {
-			return "", nil
+// chunkColumns chooses the columns whose ranges are the chunks: those of the key
+// that lead it and whose order is known, or the one that the user wants, and what
+// of the key follows it. None means one chunk, and why says the reason.
+func (t *table) chunkColumns(src *sourceTable) (cut []string, why string, err error) {
+	names := src.primary
+	if want := t.def.ChunkKey; want != "" {
+		j := src.index(want)
+		if j < 0 {
+			e := t.missingColumn(-1, want, src)
+			e.Option = "scan.incremental.snapshot.chunk.key-column"
+			return nil, "", e
 		}
-		want = src.primary[0]
-	}
-	j := src.index(want)
-	if j < 0 {
-		e := t.missingColumn(-1, want, src)
-		e.Option = "scan.incremental.snapshot.chunk.key-column"
-		return "", e
-	}
-	c := src.columns[j]
-	switch c.DataType {
-	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint":
-		if !c.Nullable {
-			return c.Name, nil
+		if len(names) == 0 || !strings.EqualFold(names[0], want) {
+			names = []string{src.columns[j].Name}
 		}
 	}
-	return "", nil
+	for _, name := range names {
+		ok, reason := mysqlrow.CutBy(src.columns[src.index(name)])
+		if !ok {
+			why = reason
+			break
+		}
+		cut = append(cut, name)
+	}
+	if len(names) == 0 {
+		why = "it has no primary key"
+	}
+	return cut, why, nil
+}
+
+// unique reports whether no two rows of the table share a chunk key.
+func (t *table) unique() bool {
+	for _, name := range t.src.primary {
+		if !slices.ContainsFunc(t.cut, func(c string) bool { return strings.EqualFold(c, name) }) {
+			return false
+		}
+	}
+	return len(t.src.primary) > 0
 }
 
 // at fills table and place into an error about a column; column -1 is the whole table.

@@ -137,7 +137,7 @@ func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {
 	}
 	r.run.snapTotal += t.src.rows
 	if r.run.snap != nil {
-		r.run.snap.add(t)
+		r.run.snap.add(newChunkPlan(&r.cfg, t))
 		return nil
 	}
 	r.run.snapTotal -= t.src.rows

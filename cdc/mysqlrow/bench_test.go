@@ -30,7 +30,7 @@ func ordersTable(tb testing.TB) (*Plan, *Layout, *columnar.Schema, []Column) {
 		targets = append(targets, Target{i, typ})
 		schema.Fields = append(schema.Fields, columnar.Field{Name: c.Name, Type: typ})
 	}
-	plan, err := NewPlan(cols, targets, Options{Table: "shop.orders", Key: []int{0}, ChunkKey: "order_id"})
+	plan, err := NewPlan(cols, targets, Options{Table: "shop.orders", Key: []int{0}, ChunkKey: []int{0}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -131,12 +131,11 @@ func BenchmarkForEachKey(b *testing.B) {
 	_, layout, _, cols := ordersTable(b)
 	evs := events(cols, OpInsert)
 	b.ReportAllocs()
-	var sum IntKey
+	var key []byte
 	for b.Loop() {
 		for _, r := range evs {
-			err := layout.ForEach(r, func(_, after []byte) error {
-				k, err := layout.KeyOf(after)
-				sum += k
+			err := layout.ForEach(r, func(_, after []byte) (err error) {
+				key, err = layout.AppendChunkKey(key[:0], after)
 				return err
 			})
 			if err != nil {

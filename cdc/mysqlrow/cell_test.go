@@ -386,7 +386,7 @@ func orders(t *testing.T, id columnar.Kind) (*Plan, *Layout, []Column) {
 	t.Helper()
 	cols := []Column{col("id", "bigint"), col("note", "varchar(20)")}
 	targets := []Target{{0, columnar.Of(id).NotNull()}, {1, columnar.StringType()}}
-	plan, err := NewPlan(cols, targets, Options{Table: "shop.orders", Key: []int{0}, ChunkKey: "id"})
+	plan, err := NewPlan(cols, targets, Options{Table: "shop.orders", Key: []int{0}, ChunkKey: []int{0}})
 	if err != nil {
 		t.Fatal(err)
 	}

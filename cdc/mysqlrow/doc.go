@@ -15,12 +15,13 @@
 //	b := NewBuilder(plan, 8192)                 one a goroutine
 //
 //	snapshot: run SessionStatements, SELECT plan.SelectList() …, then per packet
-//	          b.AppendText(columnar.Insert, packet)
+//	          b.AppendText(columnar.Insert, packet); KeySelect, ParseEdge and Between
+//	          cut the table by ranges of its chunk key
 //	binlog:   layout, err := plan.Bind(TableMapOf(e.Table))   cheap if unchanged
 //	          rows, err := ParseRows(e, data)                 in RowsEventDecodeFunc
 //	          b.AppendRows(layout, rows)                      a whole event, or
 //	          layout.ForEach(rows, func(before, after []byte) error {
-//	              key, err := layout.KeyOf(after)             for range tests
+//	              key, err = layout.AppendChunkKey(key, after)  for range tests
 //	              err = b.AppendImage(layout, kind, after)
 //	          })
 //	batch, err := b.Finish(schema)              Arrow arrays without a copy

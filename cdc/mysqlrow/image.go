@@ -152,31 +152,64 @@ func readDate(s *step, v *vec, b []byte) int {
 	return take(3, s.cell.putDate(v, x>>9, x>>5&15, x&31))
 }
 
-// readDatetime reads the packed form: a sign bit that is always set, then
+// readDatetime reads the packed form, or that of tables made before MySQL 5.6.4,
+// the number YYYYMMDDhhmmss. The packed form is a sign bit that is always set, then
 // year*13+month, day, hour, minute and second, then the fraction.
 func readDatetime(s *step, v *vec, b []byte) int {
 	if len(b) < s.size {
 		return int(truncated)
 	}
-	x := uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:]))
-	if x>>39 != 1 {
+	year, month, day, at, good := s.datetime(b)
+	if !good {
 		return int(badValue)
 	}
+	return take(s.size, s.cell.putDatetime(v, year, month, day, at))
+}
+
+// datetime takes a DATETIME of either form apart; b is long enough.
+func (s *step) datetime(b []byte) (year, month, day int, at clock, good bool) {
+	if s.old && s.digits > 0 {
+		return s.fineDatetime(b)
+	}
+	if s.old {
+		x := binary.LittleEndian.Uint64(b)
+		d, tm := int(x/1_000_000%1_000_000_000), int(x%1_000_000)
+		return d / 10_000, d / 100 % 100, d % 100, clock{hour: tm / 10_000, minute: tm / 100 % 100, second: tm % 100}, true
+	}
+	x := uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:]))
+	good = x>>39 == 1
 	x &= 1<<39 - 1
 	ym := int(x >> 22)
-	at := clock{
+	at = clock{
 		hour: int(x >> 12 & 31), minute: int(x >> 6 & 63), second: int(x & 63),
 		micro: s.fraction(b[5:]),
 	}
-	return take(s.size, s.cell.putDatetime(v, ym/13, ym%13, int(x>>17&31), at))
+	return ym / 13, ym % 13, int(x >> 17 & 31), at, good
 }
 
-// readTimestamp reads seconds since the epoch, then the fraction.
+// readTimestamp reads seconds since the epoch, then the fraction; tables made
+// before MySQL 5.6.4 have little-endian seconds alone.
 func readTimestamp(s *step, v *vec, b []byte) int {
 	if len(b) < s.size {
 		return int(truncated)
 	}
-	return take(s.size, s.cell.putTimestamp(v, int64(binary.BigEndian.Uint32(b)), s.fraction(b[4:])))
+	sec, micro, good := s.timestamp(b)
+	if !good {
+		return int(badValue)
+	}
+	return take(s.size, s.cell.putTimestamp(v, sec, micro))
+}
+
+// timestamp takes a TIMESTAMP of either form apart; b is long enough.
+func (s *step) timestamp(b []byte) (sec int64, micro int, good bool) {
+	switch {
+	case s.old && s.digits > 0:
+		return s.fineTimestamp(b)
+	case s.old:
+		return int64(binary.LittleEndian.Uint32(b)), 0, true
+	default:
+		return int64(binary.BigEndian.Uint32(b)), s.fraction(b[4:]), true
+	}
 }
 
 // fraction reads the fraction digits of a time as microseconds.
@@ -193,58 +226,45 @@ func (s *step) fraction(b []byte) int {
 	}
 }
 
-// readOldDatetime reads the form of tables made before MySQL 5.6.4: the number YYYYMMDDhhmmss.
-func readOldDatetime(s *step, v *vec, b []byte) int {
-	if len(b) < 8 {
-		return int(truncated)
-	}
-	x := binary.LittleEndian.Uint64(b)
-	day, tm := int(x/1_000_000%1_000_000_000), int(x%1_000_000)
-	at := clock{hour: tm / 10_000, minute: tm / 100 % 100, second: tm % 100}
-	return take(8, s.cell.putDatetime(v, day/10_000, day/100%100, day%100, at))
-}
-
-// readOldTimestamp reads the form of tables made before MySQL 5.6.4: little-endian seconds.
-func readOldTimestamp(s *step, v *vec, b []byte) int {
-	if len(b) < 4 {
-		return int(truncated)
-	}
-	return take(4, s.cell.putTimestamp(v, int64(binary.LittleEndian.Uint32(b)), 0))
-}
-
-// readTime reads the packed form: hours, minutes and seconds in 10, 6 and 6 bits,
+// readTime reads the packed form, or that of tables made before MySQL 5.6.4, the
+// number hhmmss. The packed form is hours, minutes and seconds in 10, 6 and 6 bits,
 // then the fraction, all as one number whose sign is that of the span.
 func readTime(s *step, v *vec, b []byte) int {
 	if len(b) < s.size {
 		return int(truncated)
 	}
-	var x int64
-	for _, d := range b[:s.size] {
-		x = x<<8 | int64(d)
+	neg, at, good := s.time(b)
+	if !good {
+		return int(badValue)
 	}
-	x -= 1 << (8*s.size - 1)
-	neg := x < 0
-	if neg {
-		x = -x
-	}
-	fraction := s.size - 3
-	at := clock{micro: int(x & (1<<(8*fraction) - 1) * int64(pow10[6-2*fraction]))}
-	x >>= 8 * fraction
-	at.hour, at.minute, at.second = int(x>>12&1023), int(x>>6&63), int(x&63)
 	return take(s.size, s.cell.putTime(v, neg, at))
 }
 
-// readOldTime reads the form of tables made before MySQL 5.6.4: the number hhmmss.
-func readOldTime(s *step, v *vec, b []byte) int {
-	if len(b) < 3 {
-		return int(truncated)
+// time takes a TIME of either form apart; b is long enough.
+func (s *step) time(b []byte) (neg bool, at clock, good bool) {
+	if s.old && s.digits > 0 {
+		return s.fineTime(b)
 	}
-	x := int(integer(b, 3, false))
-	neg := x < 0
-	if neg {
+	var x int64
+	if s.old {
+		x = integer(b, 3, false)
+	} else {
+		for _, d := range b[:s.size] {
+			x = x<<8 | int64(d)
+		}
+		x -= 1 << (8*s.size - 1)
+	}
+	if neg = x < 0; neg {
 		x = -x
 	}
-	return take(3, s.cell.putTime(v, neg, clock{hour: x / 10_000, minute: x / 100 % 100, second: x % 100}))
+	if s.old {
+		return neg, clock{hour: int(x / 10_000), minute: int(x / 100 % 100), second: int(x % 100)}, true
+	}
+	fraction := s.size - 3
+	at.micro = int(x & (1<<(8*fraction) - 1) * int64(pow10[6-2*fraction]))
+	x >>= 8 * fraction
+	at.hour, at.minute, at.second = int(x>>12&1023), int(x>>6&63), int(x&63)
+	return neg, at, true
 }
 
 // readYear reads the years from 1900 on; 0 is the year 0000.
@@ -252,11 +272,14 @@ func readYear(s *step, v *vec, b []byte) int {
 	if len(b) < 1 {
 		return int(truncated)
 	}
-	x := int64(b[0])
-	if x != 0 {
-		x += 1900
+	return take(1, s.cell.putInt(s.cell, v, year(b[0])))
+}
+
+func year(b byte) int64 {
+	if b == 0 {
+		return 0
 	}
-	return take(1, s.cell.putInt(s.cell, v, x))
+	return int64(b) + 1900
 }
 
 // readBit reads big-endian bytes.

@@ -28,7 +28,8 @@ type step struct {
 	// in front of a variable one.
 	size, prefix int
 	unsigned     bool
-	digits       int // fraction digits of a time
+	digits       int  // fraction digits of a time
+	old          bool // a time of tables made before MySQL 5.6.4
 	decimal      decimalForm
 	labels       []string // of ENUM and SET
 	cell         *cell    // nil for a column that nobody wants
@@ -71,7 +72,7 @@ func (p *Plan) newLayout(m TableMap) (*Layout, error) {
 		if len(m.Names) == len(p.cols) && !c.Hidden && !strings.EqualFold(string(m.Names[i]), c.Name) {
 			return nil, p.changed("column %d is '%s' instead of '%s'", i+1, m.Names[i], c.Name)
 		}
-		s, err := p.newStep(c, m.Types[i], m.Meta[i], wanted[i] != nil || i == p.chunk)
+		s, err := p.newStep(c, m.Types[i], m.Meta[i], wanted[i] != nil || slices.Contains(p.opt.ChunkKey, i))
 		if err != nil {
 			return nil, err
 		}
@@ -143,6 +144,7 @@ func (p *Plan) newStep(c Column, wire byte, meta uint16, used bool) (step, error
 	if size := oldTimeSize(wire, c.FractionDigits); size > 0 {
 		s.size, s.digits = size, c.FractionDigits
 	}
+	s.old = wire == mysql.MYSQL_TYPE_DATETIME || wire == mysql.MYSQL_TYPE_TIMESTAMP || wire == mysql.MYSQL_TYPE_TIME
 	if s.size == 0 && s.prefix == 0 {
 		return step{}, p.changed("column '%s' has the unknown type %d", c.Name, wire)
 	}
@@ -205,18 +207,12 @@ func readerOf(c Column, wire byte, size int) reader {
 		return only(!c.unbounded() && strings.HasPrefix(c.DataType, "var"), readPacked)
 	case mysql.MYSQL_TYPE_DATE, mysql.MYSQL_TYPE_NEWDATE:
 		return only(f == famDate, readDate)
-	case mysql.MYSQL_TYPE_DATETIME2:
+	case mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_DATETIME:
 		return only(f == famDatetime, readDatetime)
-	case mysql.MYSQL_TYPE_DATETIME:
-		return only(f == famDatetime, either(c.FractionDigits == 0, readOldDatetime, readFineDatetime))
-	case mysql.MYSQL_TYPE_TIMESTAMP2:
+	case mysql.MYSQL_TYPE_TIMESTAMP2, mysql.MYSQL_TYPE_TIMESTAMP:
 		return only(f == famTimestamp, readTimestamp)
-	case mysql.MYSQL_TYPE_TIMESTAMP:
-		return only(f == famTimestamp, either(c.FractionDigits == 0, readOldTimestamp, readFineTimestamp))
-	case mysql.MYSQL_TYPE_TIME2:
+	case mysql.MYSQL_TYPE_TIME2, mysql.MYSQL_TYPE_TIME:
 		return only(f == famTime, readTime)
-	case mysql.MYSQL_TYPE_TIME:
-		return only(f == famTime, either(c.FractionDigits == 0, readOldTime, readFineTime))
 	case mysql.MYSQL_TYPE_YEAR:
 		return only(f == famYear, readYear)
 	case mysql.MYSQL_TYPE_BIT:
@@ -234,14 +230,6 @@ func readerOf(c Column, wire byte, size int) reader {
 	default:
 		return nil
 	}
-}
-
-// either gives the first reader on the condition, else the second.
-func either(first bool, a, b reader) reader {
-	if first {
-		return a
-	}
-	return b
 }
 
 // only gives r if it is the right one.

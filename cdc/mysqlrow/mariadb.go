@@ -231,15 +231,6 @@ func oldTimeSize(wire byte, digits int) int {
 	}
 }
 
-// bigEndianBits reads up to eight bytes, the most significant one first.
-func bigEndianBits(b []byte) uint64 {
-	var x uint64
-	for _, d := range b {
-		x = x<<8 | uint64(d)
-	}
-	return x
-}
-
 // splitClock takes a time of the day in 10^-digits seconds apart, and gives what
 // is more than a day.
 func (s *step) splitClock(x uint64) (days uint64, at clock) {
@@ -252,47 +243,28 @@ func (s *step) splitClock(x uint64) (days uint64, at clock) {
 	return x / 24, at
 }
 
-// readFineTime reads an old TIME with a fraction: 10^-digits seconds, counted
+// fineTime reads an old TIME with a fraction: 10^-digits seconds, counted
 // from one second before the smallest value.
-func readFineTime(s *step, v *vec, b []byte) int {
-	if len(b) < s.size {
-		return int(truncated)
-	}
+func (s *step) fineTime(b []byte) (neg bool, at clock, good bool) {
 	const zeroSeconds = 838*3600 + 59*60 + 59 + 1
-	x := int64(bigEndianBits(b[:s.size]) - zeroSeconds*pow10[s.digits])
-	neg := x < 0
-	if neg {
+	x := int64(bitNumber(b[:s.size]) - zeroSeconds*pow10[s.digits])
+	if neg = x < 0; neg {
 		x = -x
 	}
 	days, at := s.splitClock(uint64(x))
-	if days > 40 {
-		return int(badValue)
-	}
 	at.hour += int(days) * 24
-	return take(s.size, s.cell.putTime(v, neg, at))
+	return neg, at, days <= 40
 }
 
-// readFineDatetime reads an old DATETIME with a fraction: 10^-digits seconds, in
+// fineDatetime reads an old DATETIME with a fraction: 10^-digits seconds, in
 // months of 32 days and years of 13 months.
-func readFineDatetime(s *step, v *vec, b []byte) int {
-	if len(b) < s.size {
-		return int(truncated)
-	}
-	days, at := s.splitClock(bigEndianBits(b[:s.size]))
-	if days > 10_000*13*32 {
-		return int(badValue)
-	}
-	return take(s.size, s.cell.putDatetime(v, int(days/32/13), int(days/32%13), int(days%32), at))
+func (s *step) fineDatetime(b []byte) (year, month, day int, at clock, good bool) {
+	days, at := s.splitClock(bitNumber(b[:s.size]))
+	return int(days / 32 / 13), int(days / 32 % 13), int(days % 32), at, days <= 10_000*13*32
 }
 
-// readFineTimestamp reads an old TIMESTAMP with a fraction, of which digits are kept.
-func readFineTimestamp(s *step, v *vec, b []byte) int {
-	if len(b) < s.size {
-		return int(truncated)
-	}
-	fraction := bigEndianBits(b[4:s.size])
-	if fraction >= pow10[s.digits] {
-		return int(badValue)
-	}
-	return take(s.size, s.cell.putTimestamp(v, int64(binary.BigEndian.Uint32(b)), int(fraction*pow10[6-s.digits])))
+// fineTimestamp reads an old TIMESTAMP with a fraction, of which digits are kept.
+func (s *step) fineTimestamp(b []byte) (sec int64, micro int, good bool) {
+	fraction := bitNumber(b[4:s.size])
+	return int64(binary.BigEndian.Uint32(b)), int(fraction * pow10[6-s.digits]), fraction < pow10[s.digits]
 }

@@ -248,7 +248,7 @@ func FuzzAppendImage(f *testing.F) {
 			targets = append(targets, Target{i, typ})
 		}
 	}
-	plan, err := NewPlan(cols, targets, Options{Table: "t", Key: []int{4, 14}, ChunkKey: "e"})
+	plan, err := NewPlan(cols, targets, Options{Table: "t", Key: []int{4, 14}, ChunkKey: []int{4, 5, 8, 9, 15, 16, 17, 18, 19, 21, 22, 23, 27, 28, 29}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func FuzzAppendImage(f *testing.F) {
 			r := Rows{Op: op, Columns: len(cols), Present: bitmap, PresentAfter: bitmap, Data: data}
 			seen := layout.ForEach(r, func(before, after []byte) error {
 				layout.SameKey(before, after)
-				_, err := layout.KeyOf(after)
+				_, err := layout.AppendChunkKey(nil, after)
 				return err
 			})
 			if err := b.AppendRows(layout, r); err == nil && seen == nil && b.Len() == 0 && len(data) > 0 {

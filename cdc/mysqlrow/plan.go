@@ -51,9 +51,9 @@ type Options struct {
 	// Key holds the source columns of the primary key, for SameKey and for the
 	// split of updates in AppendRows. Empty: no update changes a key.
 	Key []int
-	// ChunkKey is the source column that cuts the table in chunks, "" for none.
-	// KeyOf, ParseKey and FormatKey need it, and it must be an integer.
-	ChunkKey string
+	// ChunkKey holds the source columns by which the table is cut in chunks, in
+	// the order of an index over them; CutBy has to allow each. Empty: one chunk.
+	ChunkKey []int
 }
 
 // Plan is how the rows of one table version become columns. It never changes
@@ -63,7 +63,7 @@ type Plan struct {
 	targets []Target
 	cells   []cell // one a target
 	opt     Options
-	chunk   int // index of the chunk key, -1 for none
+	chunk   []keyPart
 	last    atomic.Pointer[Layout]
 }
 
@@ -73,7 +73,7 @@ func NewPlan(cols []Column, targets []Target, opt Options) (*Plan, error) {
 	if opt.ServerZone == nil {
 		opt.ServerZone = time.UTC
 	}
-	p := &Plan{cols: slices.Clone(cols), targets: slices.Clone(targets), opt: opt, chunk: -1}
+	p := &Plan{cols: slices.Clone(cols), targets: slices.Clone(targets), opt: opt}
 	used := make([]bool, len(cols))
 	for i, t := range targets {
 		if t.Column < 0 || t.Column >= len(cols) || used[t.Column] {
@@ -90,11 +90,15 @@ func NewPlan(cols []Column, targets []Target, opt Options) (*Plan, error) {
 			return nil, fmt.Errorf("planning the rows of %s: key column %d is missing", opt.Table, k)
 		}
 	}
-	if opt.ChunkKey != "" {
-		p.chunk = slices.IndexFunc(cols, func(c Column) bool { return strings.EqualFold(c.Name, opt.ChunkKey) })
-		if p.chunk < 0 || cols[p.chunk].family() != famInt {
-			return nil, fmt.Errorf("planning the rows of %s: chunk key %s is not an integer column", opt.Table, opt.ChunkKey)
+	for i, k := range opt.ChunkKey {
+		if k < 0 || k >= len(cols) {
+			return nil, fmt.Errorf("planning the rows of %s: chunk key column %d is missing", opt.Table, k)
 		}
+		if ok, why := cols[k].ordered(); !ok {
+			return nil, fmt.Errorf("planning the rows of %s: there are no chunks, because %s", opt.Table, why)
+		}
+		p.chunk = append(p.chunk, newKeyPart(cols[k], k))
+		p.chunk[i].last = i == len(opt.ChunkKey)-1
 	}
 	return p, nil
 }
@@ -114,12 +118,13 @@ func (p *Plan) SelectList() []string {
 }
 
 // SessionStatements gives what a snapshot session must run before it selects:
-// times in UTC, text in the character set of its column, CHAR without padding.
+// times in UTC, text in the character set of its column, CHAR without padding,
+// and comparisons with dates that do not exist.
 func SessionStatements() []string {
 	return []string{
 		"SET SESSION time_zone = '+00:00'",
 		"SET SESSION character_set_results = NULL",
-		"SET SESSION sql_mode = ''",
+		"SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
 	}
 }
 

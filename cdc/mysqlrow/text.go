@@ -170,32 +170,37 @@ func textJSON(c *cell, v *vec, f []byte) status {
 
 // textTime reads [-]hh:mm:ss with up to six fraction digits; hours may have three.
 func textTime(c *cell, v *vec, f []byte) status {
-	neg := len(f) > 0 && f[0] == '-'
+	neg, at, good := parseTime(f)
+	if !good {
+		return badValue
+	}
+	return c.putTime(v, neg, at)
+}
+
+// parseTime takes a TIME apart.
+func parseTime(f []byte) (neg bool, at clock, good bool) {
+	neg = len(f) > 0 && f[0] == '-'
 	if neg {
 		f = f[1:]
 	}
-	var at clock
 	if i := bytes.IndexByte(f, ':'); i == 3 {
 		if f[0] < '0' || f[0] > '9' {
-			return badValue
+			return false, clock{}, false
 		}
 		at.hour = int(f[0]-'0') * 100
 		f = f[1:]
 	}
 	const fixed = len("15:04:05")
 	if len(f) < fixed || len(f) > fixed+7 || len(f) == fixed+1 || f[2] != ':' || f[5] != ':' {
-		return badValue
+		return false, clock{}, false
 	}
 	hour, minute, second := twoDigits(f), twoDigits(f[3:]), twoDigits(f[6:])
 	if hour|minute|second < 0 {
-		return badValue
+		return false, clock{}, false
 	}
 	at.hour, at.minute, at.second = at.hour+hour, minute, second
-	var good bool
-	if at.micro, good = parseFraction(f[fixed:]); !good {
-		return badValue
-	}
-	return c.putTime(v, neg, at)
+	at.micro, good = parseFraction(f[fixed:])
+	return neg, at, good
 }
 
 // parseFraction reads a point and up to six digits as microseconds, or nothing as none.

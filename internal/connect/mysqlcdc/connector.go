@@ -159,7 +159,7 @@ func connection(v configs.Values) (cdc.Config, error) {
 	cfg := cdc.Config{
 		Host: hostname.Get(v), Port: int(port.Get(v)), User: username.Get(v), Password: password.Get(v),
 		ServerID: chooseServerID(v), ConnectTimeout: connectTimeout.Get(v), MaxRetries: int(maxRetries.Get(v)), Heartbeat: heartbeat.Get(v),
-		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), TLS: tlsConfig(v), TLSAsNeeded: asNeeded(v), Startup: startup(v),
+		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), SnapshotRows: maxRows.Get(v), SnapshotRate: maxRate.Get(v), TLS: tlsConfig(v), TLSAsNeeded: asNeeded(v), Startup: startup(v),
 	}
 	if chunkSize.IsSet(v) {
 		cfg.ChunkRows = int(chunkSize.Get(v))

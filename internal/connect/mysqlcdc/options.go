@@ -31,11 +31,18 @@ var (
 // How the tables are read before the changes.
 var (
 	chunkSize = configs.Int(Options, "scan.incremental.snapshot.chunk.size", 8096, "Rows of a chunk; leat chooses up to 65536 by the size of the rows if it is not given.", above(1))
-	chunkKey  = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Column whose ranges are the chunks, an integer that is NOT NULL (other columns make one chunk); the first column of the primary key by default.", configs.Optional())
+	chunkKey  = configs.String(Options, "scan.incremental.snapshot.chunk.key-column", "", "Column whose ranges are the chunks, NOT NULL and with an index; the columns of the primary key by default. Columns whose order is not known, such as text of rare collations, make one chunk.", configs.Optional())
 	readers   = configs.Int(Options, "leat.snapshot.readers", 2, "Sessions that read chunks side by side.", within(1, 64))
 	memory    = configs.Size(Options, "leat.snapshot.memory", 128<<20, "Memory that chunks may hold while they wait for the stream.", configs.Check(configs.ParseSize, func(n int64) error {
 		if n < 1<<20 {
 			return errors.New("must be at least 1 mb")
+		}
+		return nil
+	}))
+	maxRows = configs.Int(Options, "leat.snapshot.max-rows-per-second", 0, "Rows that all sessions together read a second while tables are read; no limit by default.", configs.Optional(), above(0))
+	maxRate = configs.Size(Options, "leat.snapshot.max-bytes-per-second", 0, "Bytes of rows that all sessions together read a second while tables are read; no limit by default.", configs.Optional(), configs.Check(configs.ParseSize, func(n int64) error {
+		if n < 1<<10 {
+			return errors.New("must be at least 1 kb")
 		}
 		return nil
 	}))
