@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) (err error) {
 	data := files.Config{Log: log}
 	f.Int64Var(&data.Orders, "files-orders", 5_000_000, "rows of the orders in FILES")
 	f.Int64Var(&data.Wide, "files-wide", 250_000, "rows of the table of 120 columns in FILES")
-	f.IntVar(&data.Warmup, "files-warmup", 4, "rounds of FILES before those that count")
+	f.IntVar(&data.Warmup, "files-warmup", 12, "rounds of FILES before those that count")
 	f.IntVar(&data.Rounds, "files-rounds", 5, "rounds of FILES that count")
 	f.BoolVar(&cfg.Verify, "verify", true, "compare lake and source by Paimon's own reader")
 	if err := f.Parse(args); err != nil {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 )
 
@@ -274,7 +273,7 @@ func (c *listReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	}
 	offsets := c.buffer(4 * (n + 1))
 	buffers := []*memory.Buffer{valid, offsets}
-	c.lens = grow(c.lens, count)
+	c.lens = grow(c.lens, count+1)[:count]
 	total, err := readLengths(c.lengths, c.lens, arrow.Int32Traits.CastFromBytes(offsets.Bytes())[:n+1], bitmapOf(valid), elementBytes, c.stripe)
 	if err != nil {
 		releaseAll(buffers)
@@ -350,8 +349,8 @@ func readLengths(d intDecoder, lens []int64, offsets []int32, valid []byte, cost
 	return total, nil
 }
 
-// place turns the lengths of the rows that are set in valid, of all without it,
-// into offsets.
+// place turns lens, the lengths of the rows that are set in valid, of all without
+// it, into offsets. There must be room for one more behind lens.
 func place(offsets []int32, lens []int64, valid []byte) {
 	at := int32(0)
 	offsets[0] = 0
@@ -363,12 +362,13 @@ func place(offsets []int32, lens []int64, valid []byte) {
 		}
 		return
 	}
+	// Without a branch on what cannot be foretold, which looks at one value too many.
+	lens = lens[:len(lens)+1]
 	j := 0
 	for i := range offsets {
-		if bitutil.BitIsSet(valid, i) {
-			at += int32(lens[j])
-			j++
-		}
+		bit := valid[i>>3] >> (i & 7) & 1
+		at += int32(lens[j]) & -int32(bit)
+		j += int(bit)
 		offsets[i] = at
 	}
 }

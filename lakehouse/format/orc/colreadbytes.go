@@ -62,7 +62,7 @@ func (c *bytesReader) read(n int, mask []byte, set int) (arrow.Array, error) {
 	}
 	offsets := c.buffer(4 * (n + 1))
 	buffers := []*memory.Buffer{valid, offsets, nil}
-	c.lens = grow(c.lens, count)
+	c.lens = grow(c.lens, count+1)[:count]
 	starts := arrow.Int32Traits.CastFromBytes(offsets.Bytes())[:n+1]
 	if c.refs != nil {
 		buffers[2], err = c.fromDictionary(starts, bitmapOf(valid))
@@ -159,7 +159,7 @@ func (c *bytesReader) fromDictionary(starts []int32, valid []byte) (*memory.Buff
 		return nil, err
 	}
 	// refs become the places of the values, lens their lengths.
-	c.sizes = grow(c.sizes, len(refs))
+	c.sizes = grow(c.sizes, len(refs)+1)[:len(refs)]
 	entries := c.entries
 	var total int64
 	for i, r := range refs {

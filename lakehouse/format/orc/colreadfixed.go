@@ -138,7 +138,7 @@ func (c *boolColumnReader) read(n int, mask []byte, set int) (arrow.Array, error
 		}
 		return c.array(n, count, buffers, nil), nil
 	}
-	c.vals = grow(c.vals, (count+7)/8)
+	c.vals = grow(c.vals, count/8+1)
 	clear(c.vals)
 	if _, err := c.data.read(c.vals, count); err != nil {
 		releaseAll(buffers)
@@ -146,10 +146,9 @@ func (c *boolColumnReader) read(n int, mask []byte, set int) (arrow.Array, error
 	}
 	dst, bits, j := out.Bytes(), valid.Bytes(), 0
 	for i := range n {
-		if bits[i>>3]>>(i&7)&1 != 0 {
-			dst[i>>3] |= c.vals[j>>3] >> (j & 7) & 1 << (i & 7)
-			j++
-		}
+		bit := bits[i>>3] >> (i & 7) & 1
+		dst[i>>3] |= c.vals[j>>3] >> (j & 7) & bit << (i & 7)
+		j += int(bit)
 	}
 	return c.array(n, count, buffers, nil), nil
 }

@@ -179,20 +179,27 @@ func (c *columnBase) resetBase() {
 
 func (c *columnBase) baseSize() int { return c.present.bytes.out.size() }
 
-// gather copies the valid of vals, which start at row lo, into dst.
-func gather[S, D any](dst []D, vals []S, valid []byte, off int, conv func(S) D) []D {
+// number is what gather converts.
+type number interface {
+	int8 | int16 | int32 | int64 | uint32 | uint64 | float32 | float64
+}
+
+// gather gives the valid of vals, whose bits start at off, as another kind of
+// number, in the memory of dst.
+func gather[S, D number](dst []D, vals []S, valid []byte, off int) []D {
+	dst = grow(dst, len(vals))
 	if valid == nil {
-		for _, v := range vals {
-			dst = append(dst, conv(v))
+		for i, v := range vals {
+			dst[i] = D(v)
 		}
 		return dst
 	}
+	n := 0
 	for i, v := range vals {
-		if valid[(off+i)>>3]>>((off+i)&7)&1 != 0 {
-			dst = append(dst, conv(v))
-		}
+		dst[n] = D(v)
+		n += int(valid[(off+i)>>3] >> ((off + i) & 7) & 1)
 	}
-	return dst
+	return dst[:n]
 }
 
 // fixedValues gives the value bytes of rows lo to hi-1 of a fixed-width array.

@@ -3,6 +3,7 @@ package orc
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
@@ -57,7 +58,10 @@ func (c *stringColumn) write(a arrow.Array, lo, hi int) error {
 	if !c.text {
 		return c.writeBinary(values, offsets, valid, off)
 	}
-	c.lens = c.lens[:0]
+	c.lens = grow(c.lens, hi-lo)[:0]
+	if c.dict != nil {
+		c.ids = slices.Grow(c.ids, hi-lo)
+	}
 	for i := range hi - lo {
 		if valid != nil && bitutil.BitIsNotSet(valid, off+i) {
 			continue
@@ -101,8 +105,8 @@ func (c *stringColumn) pad(b []byte) []byte {
 }
 
 func (c *stringColumn) writeBinary(values []byte, offsets []int32, valid []byte, off int) error {
-	c.lens = c.lens[:0]
 	n := len(offsets) - 1
+	c.lens = grow(c.lens, n)[:0]
 	if valid == nil {
 		for i := range n {
 			c.lens = append(c.lens, int64(offsets[i+1]-offsets[i]))
@@ -274,11 +278,16 @@ func (c *decimalColumn) write(a arrow.Array, lo, hi int) error {
 	}
 	vals := arrow.Decimal128Traits.CastFromBytes(fixedValues(a, arrow.Decimal128SizeBytes, lo, hi))
 	if valid != nil {
-		c.values = gather(c.values[:0], vals, valid, off, func(v decimal128.Num) decimal128.Num { return v })
-		vals = c.values
+		c.values = grow(c.values, len(vals))
+		n := 0
+		for i, v := range vals {
+			c.values[n] = v
+			n += int(valid[(off+i)>>3] >> ((off + i) & 7) & 1)
+		}
+		vals = c.values[:n]
 	}
 	c.group.addDecimals(vals)
-	c.enc = c.enc[:0]
+	c.enc = grow(c.enc, 4*len(vals))[:0]
 	for _, v := range vals {
 		low, high := v.LowBits(), v.HighBits()
 		sign := uint64(high >> 63)

@@ -21,18 +21,18 @@ func (c *intColumn) write(a arrow.Array, lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	vals := c.values[:0]
+	vals := c.values
 	switch c.arrow {
 	case arrow.INT16:
-		vals = gather(vals, arrow.Int16Traits.CastFromBytes(fixedValues(a, 2, lo, hi)), valid, off, func(v int16) int64 { return int64(v) })
+		vals = gather(vals, arrow.Int16Traits.CastFromBytes(fixedValues(a, 2, lo, hi)), valid, off)
 	case arrow.INT64:
 		all := arrow.Int64Traits.CastFromBytes(fixedValues(a, 8, lo, hi))
 		if valid == nil {
 			return c.add(all)
 		}
-		vals = gather(vals, all, valid, off, func(v int64) int64 { return v })
+		vals = gather(vals, all, valid, off)
 	default:
-		vals = gather(vals, arrow.Int32Traits.CastFromBytes(fixedValues(a, 4, lo, hi)), valid, off, func(v int32) int64 { return int64(v) })
+		vals = gather(vals, arrow.Int32Traits.CastFromBytes(fixedValues(a, 4, lo, hi)), valid, off)
 	}
 	c.values = vals
 	return c.add(vals)
@@ -84,7 +84,7 @@ func (c *byteColumn) write(a arrow.Array, lo, hi int) error {
 	if err != nil {
 		return err
 	}
-	c.values = gather(c.values[:0], arrow.Int8Traits.CastFromBytes(fixedValues(a, 1, lo, hi)), valid, off, func(v int8) int64 { return int64(v) })
+	c.values = gather(c.values, arrow.Int8Traits.CastFromBytes(fixedValues(a, 1, lo, hi)), valid, off)
 	c.group.addInts(c.values)
 	for _, v := range c.values {
 		if err := c.data.write(byte(v)); err != nil {
@@ -179,7 +179,9 @@ type floatColumn struct {
 	arrow  arrow.Type
 	data   *outStream
 	values []float64
-	packed []byte
+	// The valid values as they are in memory.
+	bits32 []uint32
+	bits64 []uint64
 }
 
 func (c *floatColumn) write(a arrow.Array, lo, hi int) error {
@@ -196,20 +198,23 @@ func (c *floatColumn) write(a arrow.Array, lo, hi int) error {
 	}
 	raw := fixedValues(a, width, lo, hi)
 	if width == 4 {
-		c.values = gather(c.values[:0], arrow.Float32Traits.CastFromBytes(raw), valid, off, func(v float32) float64 { return float64(v) })
-	} else {
-		c.values = gather(c.values[:0], arrow.Float64Traits.CastFromBytes(raw), valid, off, func(v float64) float64 { return v })
-	}
-	c.group.addDoubles(c.values)
-	if valid != nil {
-		c.packed = c.packed[:0]
-		for i := range hi - lo {
-			if bitutil.BitIsSet(valid, off+i) {
-				c.packed = append(c.packed, raw[i*width:(i+1)*width]...)
-			}
+		bits := arrow.Uint32Traits.CastFromBytes(raw)
+		if valid != nil {
+			c.bits32 = gather(c.bits32, bits, valid, off)
+			bits = c.bits32
 		}
-		raw = c.packed
+		raw = arrow.Uint32Traits.CastToBytes(bits)
+		c.values = gather(c.values, arrow.Float32Traits.CastFromBytes(raw), nil, 0)
+		c.group.addDoubles(c.values)
+		return c.data.write(raw)
 	}
+	bits := arrow.Uint64Traits.CastFromBytes(raw)
+	if valid != nil {
+		c.bits64 = gather(c.bits64, bits, valid, off)
+		bits = c.bits64
+	}
+	raw = arrow.Uint64Traits.CastToBytes(bits)
+	c.group.addDoubles(arrow.Float64Traits.CastFromBytes(raw))
 	return c.data.write(raw)
 }
 
@@ -288,11 +293,11 @@ func (c *timestampColumn) write(a arrow.Array, lo, hi int) error {
 	}
 	vals := arrow.Int64Traits.CastFromBytes(fixedValues(a, 8, lo, hi))
 	if valid != nil {
-		c.values = gather(c.values[:0], vals, valid, off, func(v int64) int64 { return v })
+		c.values = gather(c.values, vals, valid, off)
 		vals = c.values
 	}
 	c.group.addTimestamps(vals)
-	c.secs, c.subs = c.secs[:0], c.subs[:0]
+	c.secs, c.subs = grow(c.secs, len(vals))[:0], grow(c.subs, len(vals))[:0]
 	if c.group.tsPerSecond == 1e3 {
 		for _, v := range vals {
 			sec, ms := v/1000, v%1000
