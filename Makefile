@@ -58,12 +58,15 @@ e2e: build ## end-to-end tests on real servers and readers
 	@internal/tools/need.sh check go java javac mvn python3 venv mysql
 	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 30m ./e2e/...
 
-# SOAK is how long the writers of one table compete; `make test` gives them 20 s.
+# SOAK is how long the writers of one table compete; `make test` gives them 20 s. STARTS is how
+# many snapshots begin on each server while 24 sessions write; `make test` begins 3.
 SOAK ?= 5m
+STARTS ?= 200
 .PHONY: soak
-soak: build ## let two leats and Paimon write one table for 5 minutes
-	@internal/tools/need.sh check go java javac mvn
+soak: build ## let writers compete for one table for 5 minutes, and begin snapshots under load
+	@internal/tools/need.sh check go java javac mvn mysql
 	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 2h -v ./e2e/writers -run TestCompetition -soak $(SOAK)
+	go test -count=1 -timeout 2h -v ./e2e/cdcsource -run TestSnapshotStarts -starts $(STARTS)
 
 .PHONY: lint
 lint: $(LINT) ## golangci-lint

@@ -45,6 +45,7 @@ var Limits = []Limit{
 	{"binlog-raw", "drain the binlog, no row decode", drainRaw},
 	{"binlog-decode", "drain the binlog and decode rows into Arrow", drainDecode},
 	{"scan", "SELECT * over the wire, no decode", scanTable},
+	{"snapshot", "the source's snapshot of the same table with as many sessions: cut, decoded, dropped", readSnapshot},
 	{"generate", "make the rows alone, to subtract from parquet", generateRows},
 	{"parquet-zstd", "sorted rows with key, sequence number and kind to Parquet, zstd 1", writeParquet},
 }

@@ -53,7 +53,10 @@ type collector struct {
 	whole    bool // tables have no key
 	// total is what the balances add up to, sum what they have to; 0 does not check.
 	total, sum int64
-	rng        *rand.Rand
+	// onlyPort says that the balances are those of the first port.
+	onlyPort bool
+	emitted  time.Time
+	rng      *rand.Rand
 }
 
 func newCollector(r *cdc.Reader, tables copies) *collector {
@@ -71,6 +74,7 @@ func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
 	defer c.mu.Unlock()
 	defer b.Release()
 	c.batches++
+	c.emitted = time.Now()
 	c.rows += int64(b.Rows())
 	for i := range b.Rows() {
 		var text strings.Builder
@@ -99,7 +103,9 @@ func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
 				return fmt.Errorf("port %d: %s of id %s with %q, but the copy holds %q (%v)", port, b.Kind(i), id, row, have, present)
 			}
 			delete(c.tables[port], id)
-			c.total -= balance(row)
+			if port == 0 || !c.onlyPort {
+				c.total -= balance(row)
+			}
 			if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || b.Cols[0].ValueStr(i+1) != id) {
 				return fmt.Errorf("port %d: -U of id %s without its +U", port, id)
 			}
@@ -109,7 +115,9 @@ func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
 			return fmt.Errorf("port %d: %s of id %s with %q, but the copy holds %q", port, b.Kind(i), id, row, have)
 		}
 		c.tables[port][id] = row
-		c.total += balance(row)
+		if port == 0 || !c.onlyPort {
+			c.total += balance(row)
+		}
 	}
 	return nil
 }
@@ -196,6 +204,23 @@ func (c *collector) Report(s dataflow.SourceStatus) {
 	complete := c.status.Complete
 	c.status = s
 	c.status.Complete = complete && s.Complete || s.Complete
+}
+
+// size is the number of rows in all copies.
+func (c *collector) size() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.tables {
+		n += len(m)
+	}
+	return n
+}
+
+// idle reports whether nothing came for a while.
+func (c *collector) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.emitted) > 200*time.Millisecond
 }
 
 func (c *collector) report() dataflow.SourceStatus {
