@@ -75,6 +75,8 @@ type router struct {
 	offs  []int
 	arena []byte
 	keys  []arrow.Array
+	// bufs are those of the buckets of a batch.
+	bufs []*mergetree.Buffer
 }
 
 func newRouter(t *Table, l *mergetree.Layout) (*router, error) {
@@ -177,6 +179,10 @@ func (r *router) route(w *Writer, b *columnar.Batch, n uint32) (int64, error) {
 		}
 	}
 	if kinds == nil {
+		if r.part == nil && r.codec.Short {
+			r.insertAll(w, rows)
+			return extra, nil
+		}
 		for i := range rows {
 			r.add(r.place(w, i), i, columnar.Insert, false)
 		}
@@ -198,30 +204,6 @@ func (r *router) route(w *Writer, b *columnar.Batch, n uint32) (int64, error) {
 		r.add(r.place(w, i), i, kind, false)
 	}
 	return extra, nil
-}
-
-// update routes the pair of rows i (-U) and i+1 (+U). Within one place the old
-// row only matters to the changelog. A row that moves to another place leaves
-// the old one with -D before it enters the new one with +I.
-func (r *router) update(w *Writer, i int) {
-	old, now := r.place(w, i), r.place(w, i+1)
-	if old == now && r.sameKey(i, i+1) {
-		switch {
-		case r.noMinus || r.noUB:
-		case r.keepBefore:
-			r.add(old, i, columnar.UpdateBefore, false)
-		case r.input:
-			r.add(old, i, columnar.UpdateBefore, true)
-		default:
-			old.buf.Skip()
-		}
-		r.add(now, i+1, columnar.UpdateAfter, false)
-		return
-	}
-	if !r.noMinus {
-		r.add(old, i, columnar.Delete, false)
-	}
-	r.add(now, i+1, columnar.Insert, false)
 }
 
 func (r *router) routeAppend(w *Writer, b *columnar.Batch) error {

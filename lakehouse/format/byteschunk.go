@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/parquet"
 )
@@ -18,6 +19,7 @@ type bytesChunk struct {
 	// raw are the values of the page at hand in the plain form, as which rawSize bytes count.
 	raw     []byte
 	rawSize int
+	room    *bytesRoom
 	stats   bool
 	most    int
 	bounds  [2][]byte
@@ -26,11 +28,32 @@ type bytesChunk struct {
 }
 
 func newBytesChunk(p chunkPages, dict bool, limit int, stats bool, statsLimit int) *bytesChunk {
-	c := &bytesChunk{chunkPages: p, stats: stats, most: statsLimit}
+	c := &bytesChunk{chunkPages: p, stats: stats, most: statsLimit, room: bytesPool.Get().(*bytesRoom)}
+	c.raw = c.room.raw[:0]
 	if dict {
-		c.dict = &bytesDictionary{seed: maphash.MakeSeed(), slots: make([]uint32, 256), ends: []int32{0}, limit: limit}
+		c.dict = &bytesDictionary{seed: maphash.MakeSeed(), slots: make([]uint32, 256), ends: []int32{0}, limit: limit, at: c.room.at[:0]}
 	}
 	return c
+}
+
+// bytesRoom is the memory of a chunk for its values and their numbers in the dictionary.
+type bytesRoom struct {
+	raw []byte
+	at  []uint32
+}
+
+var bytesPool = sync.Pool{New: func() any { return new(bytesRoom) }}
+
+// giveRoom gives the memory back at the end of the chunk.
+func (c *bytesChunk) giveRoom() {
+	if cap(c.raw) <= maxRoom {
+		c.room.raw = c.raw
+	}
+	if c.dict != nil {
+		c.room.at = c.dict.at
+	}
+	bytesPool.Put(c.room)
+	c.room, c.raw = nil, nil
 }
 
 func (c *bytesChunk) writer() any     { return c }
@@ -137,7 +160,7 @@ func (c *bytesChunk) dictionaryLoses() bool {
 // dropDictionary writes what stands by the dictionary so far; the page at hand becomes plain.
 func (c *bytesChunk) dropDictionary() error {
 	d := c.dict
-	c.dict = nil
+	c.dict, c.room.at = nil, d.at
 	for _, at := range d.at {
 		v := d.value(int(at))
 		c.raw = append(binary.LittleEndian.AppendUint32(c.raw, uint32(len(v))), v...)
@@ -189,6 +212,7 @@ func (c *bytesChunk) Close() error {
 			c.bounds[i] = nil
 		}
 	}
+	c.giveRoom()
 	return c.finish(hasDict, c.gaveUp, c.stats, c.bounds[0], c.bounds[1])
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -33,11 +34,12 @@ func (c libraryChunk) buffered() int64   { return c.CurrentEncoder().EstimatedDa
 func (c libraryChunk) writer() any       { return c.ColumnChunkWriter }
 
 // newChunk starts the chunk of a leaf whose metadata is meta.
-func newChunk(meta *metadata.ColumnChunkMetaDataBuilder, pager file.PageWriter, props *parquet.WriterProperties) chunkWriter {
+func newChunk(meta *metadata.ColumnChunkMetaDataBuilder, pager file.PageWriter, props *parquet.WriterProperties, shared *pageRoom) chunkWriter {
 	p := chunkPages{
-		meta: meta, pager: pager, limit: int(props.DataPageSize()),
+		meta: meta, pager: pager, limit: int(props.DataPageSize()), pageRoom: shared,
 		maxDef: meta.Descr().MaxDefinitionLevel(), maxRep: meta.Descr().MaxRepetitionLevel(),
 	}
+	p.take()
 	path := meta.Descr().Path()
 	dict, delta := props.DictionaryEnabledFor(path), props.EncodingFor(path) == parquet.Encodings.DeltaBinaryPacked
 	dictLimit := int(props.DictionaryPageSizeLimit())
@@ -68,10 +70,31 @@ type chunkPages struct {
 	// nulls and rows of values count for the whole chunk.
 	nulls, values int64
 	held          []*file.DataPageV1
-	page          []byte
-	packed        bytes.Buffer
 	size          int64
+	// pageRoom is shared by all chunks of a file.
+	*pageRoom
 }
+
+// pageRoom is the memory for making a page, used by one chunk at a time.
+type pageRoom struct {
+	page   []byte
+	packed bytes.Buffer
+}
+
+// maxRoom is how large memory for values or a page may be that is kept for later: pages of long
+// values are larger.
+const maxRoom = 4 << 20
+
+// give keeps the room for another file.
+func (r *pageRoom) give() {
+	if cap(r.page) <= maxRoom && r.packed.Cap() <= 2*maxRoom {
+		pagePool.Put(r)
+	}
+}
+
+// pagePool and its likes keep the memory of files that were written: fresh memory takes about as long
+// as what is done in it.
+var pagePool = sync.Pool{New: func() any { return new(pageRoom) }}
 
 func (p *chunkPages) Type() parquet.Type { return p.meta.Descr().PhysicalType() }
 func (p *chunkPages) compressed() int64  { return p.size }
@@ -161,8 +184,25 @@ func (p *chunkPages) writeHeld() error {
 	return nil
 }
 
+// levelRoom keeps levels.
+type levelRoom struct{ def, rep []int16 }
+
+var levelPool = sync.Pool{New: func() any { return new(levelRoom) }}
+
+// take gets memory for levels, give returns it.
+func (p *chunkPages) take() {
+	r := levelPool.Get().(*levelRoom)
+	p.def, p.rep = r.def[:0], r.rep[:0]
+}
+
+func (p *chunkPages) give() {
+	levelPool.Put(&levelRoom{p.def, p.rep})
+	p.def, p.rep = nil, nil
+}
+
 // finish ends the chunk; least and most are the plain forms of its bounds, nil without.
 func (p *chunkPages) finish(hasDict, gaveUp, stats bool, least, most []byte) error {
+	p.give()
 	if stats {
 		var s metadata.EncodedStatistics
 		s.SetNullCount(p.nulls)

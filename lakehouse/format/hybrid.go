@@ -3,6 +3,7 @@ package format
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // appendHybrid appends vals in Parquet's hybrid of runs and bit-packed groups of
@@ -47,10 +48,9 @@ func appendPacked[T int16 | uint32 | int32 | int64](dst []byte, vals []T, base T
 		return dst
 	}
 	from, size := len(dst), (len(vals)+group-1)/group*group*width/8
-	for range size + 8 { // room for the last word
-		dst = append(dst, 0)
-	}
+	dst = slices.Grow(dst, size+8)[:from+size+8] // room for the last word
 	out, mask := dst[from:], uint64(1)<<width-1
+	clear(out)
 	if width == 64 {
 		mask = ^uint64(0)
 	}

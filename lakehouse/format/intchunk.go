@@ -3,6 +3,7 @@ package format
 import (
 	"encoding/binary"
 	"math/bits"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/parquet"
 )
@@ -23,14 +24,46 @@ type intChunk[T int32 | int64] struct {
 	dense  []T
 	least  T
 	most   T
+	room   *intRoom[T]
 }
 
 func newIntChunk[T int32 | int64](p chunkPages, dict, delta bool, limit int) *intChunk[T] {
-	c := &intChunk[T]{chunkPages: p, delta: delta}
+	c := &intChunk[T]{chunkPages: p, delta: delta, room: new(intRoom[T])}
+	if r, ok := poolOf[T]().Get().(*intRoom[T]); ok {
+		c.room = r
+	}
+	c.vals = c.room.vals[:0]
 	if dict {
 		c.dict = newIntDictionary[T](limit / c.width())
+		c.dict.at = c.room.at[:0]
 	}
 	return c
+}
+
+// intRoom is the memory of a chunk for its values and their numbers in the dictionary.
+type intRoom[T int32 | int64] struct {
+	vals []T
+	at   []uint32
+}
+
+var int32Pool, int64Pool sync.Pool
+
+func poolOf[T int32 | int64]() *sync.Pool {
+	var v T
+	if _, ok := any(v).(int32); ok {
+		return &int32Pool
+	}
+	return &int64Pool
+}
+
+// giveRoom gives the memory back at the end of the chunk.
+func (c *intChunk[T]) giveRoom() {
+	c.room.vals = c.vals
+	if c.dict != nil {
+		c.room.at = c.dict.at
+	}
+	poolOf[T]().Put(c.room)
+	c.room, c.vals = nil, nil
 }
 
 func (c *intChunk[T]) writer() any { return c }
@@ -121,7 +154,7 @@ func (c *intChunk[T]) dictionaryLoses() bool {
 // dropDictionary writes what stands by the dictionary so far; the page at hand goes another way.
 func (c *intChunk[T]) dropDictionary() error {
 	d := c.dict
-	c.dict = nil
+	c.dict, c.room.at = nil, d.at
 	if len(c.held) == 0 {
 		return nil
 	}
@@ -153,7 +186,7 @@ func (c *intChunk[T]) flush() error {
 func (c *intChunk[T]) Close() error {
 	if c.levels > 0 {
 		if c.dict != nil && len(c.held) == 0 && c.dictionaryLoses() {
-			c.dict = nil
+			c.dict, c.room.at = nil, c.dict.at
 		}
 		if err := c.flush(); err != nil {
 			return err
@@ -170,6 +203,7 @@ func (c *intChunk[T]) Close() error {
 	if c.values > 0 {
 		least, most = appendPlain(nil, []T{c.least}, c.width()), appendPlain(nil, []T{c.most}, c.width())
 	}
+	c.giveRoom()
 	return c.finish(hasDict, c.gaveUp, true, least, most)
 }
 

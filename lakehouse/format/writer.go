@@ -35,6 +35,9 @@ type Writer struct {
 	rg        *metadata.RowGroupMetaDataBuilder
 	groupRows int
 	groups    int16
+	// leaf is the place of the next chunk in the row group at hand.
+	leaf int16
+	room *pageRoom
 	// cut sums the compressed bytes of the row groups already cut.
 	cut int64
 	err error
@@ -63,7 +66,7 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (wr *Writer, 
 	if err != nil {
 		return nil, err
 	}
-	wr = &Writer{opts: opts, fields: fields, cols: make([]column, len(fields)), sink: tellWriter{w: w}}
+	wr = &Writer{opts: opts, fields: fields, cols: make([]column, len(fields)), sink: tellWriter{w: w}, room: pagePool.Get().(*pageRoom)}
 	if wr.props, err = opts.properties(fields); err != nil {
 		return nil, err
 	}
@@ -112,21 +115,80 @@ func (w *Writer) WriteBatch(cols []arrow.Array, rows int) (err error) {
 	return nil
 }
 
+// WriteColumns appends rows rows as a row group of its own, column by column:
+// give calls put with arrays of column col, in order, which have rows entries
+// together and are not kept. That takes less memory than WriteBatch, as the pages of one column go
+// to the file before the next one begins.
+func (w *Writer) WriteColumns(rows int, give func(col int, put func(arrow.Array) error) error) (err error) {
+	if w.err != nil {
+		return w.err
+	}
+	if rows == 0 {
+		return nil
+	}
+	defer func() { w.err = err }()
+	defer recoverInto(&err, "encoding parquet")
+	if err = w.cutRowGroup(); err != nil {
+		return err
+	}
+	w.rg, w.leaf = w.meta.AppendRowGroup(), 0
+	for i := range w.cols {
+		c, name, n := &w.cols[i], w.fields[i].Name, 0
+		if err = w.openColumn(i, len(c.leaves) > 1); err != nil {
+			return err
+		}
+		err = give(i, func(a arrow.Array) error {
+			n += a.Len()
+			return c.write(a)
+		})
+		if err != nil {
+			return fmt.Errorf("encoding column %s: %w", name, err)
+		}
+		if n != rows {
+			return fmt.Errorf("encoding column %s: %d values for %d rows", name, n, rows)
+		}
+		if err = w.closeColumn(i); err != nil {
+			return err
+		}
+	}
+	w.rows += int64(rows)
+	return w.endRowGroup(rows)
+}
+
 // openRowGroup starts a row group and the chunks of all leaves.
 func (w *Writer) openRowGroup() error {
-	w.rg = w.meta.AppendRowGroup()
-	at := int16(0)
+	w.rg, w.leaf = w.meta.AppendRowGroup(), 0
 	for i := range w.cols {
-		for k := range w.cols[i].leaves {
-			meta := w.rg.NextColumnChunk()
-			path := meta.Descr().Path()
-			pager, err := file.NewPageWriter(&w.sink, w.props.CompressionFor(path), w.props.CompressionLevelFor(path), meta, w.groups, at, w.opts.Mem, true, nil, nil)
-			if err != nil {
-				return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
-			}
-			w.cols[i].leaves[k].cw = newChunk(meta, pager, w.props)
-			at++
+		if err := w.openColumn(i, true); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// openColumn starts the chunks of the leaves of column i, which comes next; their pages
+// wait for its end if buffered is set.
+func (w *Writer) openColumn(i int, buffered bool) error {
+	for k := range w.cols[i].leaves {
+		meta := w.rg.NextColumnChunk()
+		path := meta.Descr().Path()
+		pager, err := file.NewPageWriter(&w.sink, w.props.CompressionFor(path), w.props.CompressionLevelFor(path), meta, w.groups, w.leaf, w.opts.Mem, buffered, nil, nil)
+		if err != nil {
+			return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
+		}
+		w.cols[i].leaves[k].cw = newChunk(meta, pager, w.props, w.room)
+		w.leaf++
+	}
+	return nil
+}
+
+func (w *Writer) closeColumn(i int) error {
+	for k := range w.cols[i].leaves {
+		cw := w.cols[i].leaves[k].cw
+		if err := cw.Close(); err != nil {
+			return fmt.Errorf("ending column %s: %w", w.fields[i].Name, err)
+		}
+		w.cut += cw.compressed()
 	}
 	return nil
 }
@@ -146,14 +208,16 @@ func (w *Writer) cutRowGroup() error {
 		return nil
 	}
 	for i := range w.cols {
-		for k := range w.cols[i].leaves {
-			if err := w.cols[i].leaves[k].cw.Close(); err != nil {
-				return fmt.Errorf("ending column %s: %w", w.fields[i].Name, err)
-			}
+		if err := w.closeColumn(i); err != nil {
+			return err
 		}
 	}
-	w.cut += w.compressed()
-	w.rg.SetNumRows(w.groupRows)
+	return w.endRowGroup(w.groupRows)
+}
+
+// endRowGroup ends the row group at hand, whose columns are at their end.
+func (w *Writer) endRowGroup(rows int) error {
+	w.rg.SetNumRows(rows)
 	if err := w.rg.Finish(0, w.groups); err != nil {
 		return fmt.Errorf("closing a row group: %w", err)
 	}
@@ -185,6 +249,8 @@ func (w *Writer) Close() (info FileInfo, err error) {
 	if err := w.cutRowGroup(); err != nil {
 		return info, err
 	}
+	w.room.give()
+	w.room = nil
 	meta, err := w.writeFooter()
 	if err != nil {
 		return info, fmt.Errorf("closing a parquet file: %w", err)

@@ -2,193 +2,179 @@ package mergetree
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
-	"slices"
 
 	"leat/internal/columnar"
 )
 
-// entry is one buffered change: its key, where its row stands and when it came.
-type entry struct {
-	// key is the whole key of a Short codec, else its first eight bytes.
-	key uint64
-	// off is where the byte form stands in the arena, behind its length; only without Short.
-	off uint32
-	// seq counts the changes of the buffer in order of arrival.
-	seq uint32
-	// src indexes Buffer.batches, with the row kind and logOnly in the upper bits.
-	src uint32
-	row uint32
-}
-
-const (
-	kindShift = 29
-	logOnly   = 1 << 31
-	batchMask = 1<<kindShift - 1
-	kindMask  = 3
-	// entryBytes is the memory of one entry.
-	entryBytes = 24
-)
-
-func (e *entry) kind() columnar.RowKind { return columnar.RowKind(e.src >> kindShift & kindMask) }
-func (e *entry) batch() uint32          { return e.src & batchMask }
-func (e *entry) logOnly() bool          { return e.src&logOnly != 0 }
-
 // Buffer collects the changes of one bucket in order of arrival. The rows stay
 // in batches that the owner of the buffer retains. Its owner flushes it before
 // it holds 4 GiB of keys or 2^29 batches. Not safe for concurrent use.
+//
+// A change is a key and a row number; what most buffers do not need is only kept from the
+// first change on that needs it.
 type Buffer struct {
-	short   bool
-	entries []entry
-	arena   []byte
-	// batches lists the numbers of the batches in use, in order; entries hold indexes into it.
+	short bool
+	keys  blocks[uint64]
+	rows  blocks[uint32]
+	// offs are where the byte forms of keys stand in the arena, behind their lengths; only without short.
+	offs  blocks[uint32]
+	arena []byte
+	// marks are kinds, with markLog; empty where all changes are inserts and marked is not set.
+	marks blocks[uint8]
+	// seqs are the places of the changes among all that came; empty where none was skipped.
+	seqs blocks[uint32]
+	// batches lists the numbers of the batches in use, in order; ends is how many changes had come at the
+	// end of each but the last.
 	batches []uint32
+	ends    []uint32
 	// arrived counts the changes, also those that were not kept.
 	arrived uint32
+	marked  bool
+	skipped bool
+	// unsorted says that a key came after a greater one, repeats that one came
+	// twice in a row, logged that some changes are for the changelog alone.
+	unsorted, repeats, logged bool
+	// top is the key that came last, topAt where its byte form stands.
+	top   uint64
+	topAt uint32
 }
+
+const (
+	markKind = 3
+	// markLog marks changes that are kept out of data files.
+	markLog = 4
+)
 
 // NewBuffer makes a buffer for keys of codec; nil for rows without key.
 func NewBuffer(codec *KeyCodec) *Buffer { return &Buffer{short: codec == nil || codec.Short} }
 
 // Add takes the change of kind in row row of batch number batch, with the
 // normalised key of a Short codec, or with its byte form. Batch numbers never
-// fall. changelogOnly keeps the change out of data files.
+// fall, row numbers of a batch rise. changelogOnly keeps the change out of data files.
 func (b *Buffer) Add(key uint64, bytes []byte, batch, row uint32, kind columnar.RowKind, changelogOnly bool) {
+	mark := uint8(kind)
+	if changelogOnly {
+		mark |= markLog
+		b.logged = true
+	}
+	if mark != 0 && !b.marked {
+		b.marked = true
+		for range b.rows.n {
+			b.marks.add(0)
+		}
+	}
+	if b.marked {
+		b.marks.add(mark)
+	}
+	if b.short {
+		b.add(key, batch, row)
+		return
+	}
+	key = prefixOf(bytes)
+	off := uint32(len(b.arena))
+	b.arena = binary.LittleEndian.AppendUint32(b.arena, uint32(len(bytes)))
+	b.arena = append(b.arena, bytes...)
+	if b.rows.n > 0 && key == b.top {
+		b.compareTop(b.bytesAt(off))
+	}
+	b.offs.add(off)
+	b.topAt = off
+	b.add(key, batch, row)
+}
+
+// AddInsert is Add of a row that is inserted, with the normalised key of a Short codec.
+func (b *Buffer) AddInsert(key uint64, batch, row uint32) {
+	if b.marked {
+		b.marks.add(0)
+	}
+	b.add(key, batch, row)
+}
+
+func (b *Buffer) add(key uint64, batch, row uint32) {
 	if n := len(b.batches); n == 0 || b.batches[n-1] != batch {
+		if n > 0 {
+			b.ends = append(b.ends, uint32(b.rows.n))
+		}
 		b.batches = append(b.batches, batch)
 	}
-	e := entry{key: key, seq: b.arrived, src: uint32(len(b.batches)-1) | uint32(kind)<<kindShift, row: row}
-	if changelogOnly {
-		e.src |= logOnly
+	if key <= b.top && b.rows.n > 0 {
+		b.unsorted = b.unsorted || key < b.top
+		b.repeats = b.repeats || b.short
 	}
-	if !b.short {
-		e.key = prefixOf(bytes)
-		e.off = uint32(len(b.arena))
-		b.arena = binary.LittleEndian.AppendUint32(b.arena, uint32(len(bytes)))
-		b.arena = append(b.arena, bytes...)
+	b.top = key
+	if b.skipped {
+		b.seqs.add(b.arrived)
 	}
-	b.entries = append(b.entries, e)
+	b.keys.add(key)
+	b.rows.add(row)
 	b.arrived++
 }
 
+// compareTop compares the key text with the last one, whose first bytes are the same.
+func (b *Buffer) compareTop(text []byte) {
+	switch c := bytes.Compare(text, b.bytesAt(b.topAt)); {
+	case c < 0:
+		b.unsorted = true
+	case c == 0:
+		b.repeats = true
+	}
+}
+
 // Skip counts a change that leaves no trace in the files; it takes its sequence number all the same.
-func (b *Buffer) Skip() { b.arrived++ }
+func (b *Buffer) Skip() {
+	if !b.skipped {
+		b.skipped = true
+		for i := range b.rows.n {
+			b.seqs.add(uint32(i))
+		}
+	}
+	b.arrived++
+}
 
 // Len is the number of changes kept, Arrived also counts those skipped.
-func (b *Buffer) Len() int { return len(b.entries) }
+func (b *Buffer) Len() int { return b.rows.n }
 
 // Arrived is the number of changes that came, each of which takes a sequence number.
 func (b *Buffer) Arrived() int64 { return int64(b.arrived) }
 
-// Bytes is the memory that the buffer holds, batches not counted.
-func (b *Buffer) Bytes() int64 { return int64(cap(b.entries))*entryBytes + int64(cap(b.arena)) }
-
-func (b *Buffer) keyBytes(e *entry) []byte {
-	n := binary.LittleEndian.Uint32(b.arena[e.off:])
-	return b.arena[e.off+4 : e.off+4+n]
+func (b *Buffer) bytesAt(off uint32) []byte {
+	n := binary.LittleEndian.Uint32(b.arena[off:])
+	return b.arena[off+4 : off+4+n]
 }
 
-func (b *Buffer) sameKey(x, y *entry) bool {
-	if x.key != y.key {
-		return false
+// blocks is a list that grows without being copied.
+type blocks[T any] struct {
+	full [][]T
+	last []T
+	n    int
+}
+
+// blockLen is the length of a block; the first one grows up to it.
+const blockLen = 4096
+
+func (s *blocks[T]) add(v T) {
+	if len(s.last) == cap(s.last) {
+		s.grow()
 	}
-	return b.short || bytes.Equal(b.keyBytes(x), b.keyBytes(y))
+	s.last = append(s.last, v)
+	s.n++
 }
 
-// sort orders the entries by key and, within a key, by arrival.
-func (b *Buffer) sort() {
-	if b.sorted() {
+func (s *blocks[T]) grow() {
+	n := len(s.last)
+	if n == blockLen {
+		s.full = append(s.full, s.last)
+		s.last = make([]T, 0, blockLen)
 		return
 	}
-	if b.short {
-		radixSort(b.entries)
-		return
-	}
-	slices.SortFunc(b.entries, func(x, y entry) int {
-		if c := cmp.Compare(x.key, y.key); c != 0 {
-			return c
-		}
-		if c := bytes.Compare(b.keyBytes(&x), b.keyBytes(&y)); c != 0 {
-			return c
-		}
-		return cmp.Compare(x.seq, y.seq)
-	})
+	s.last = append(make([]T, 0, min(blockLen, max(16, 4*n))), s.last...)
 }
 
-// sorted reports whether the entries came in key order, as snapshots of a source do.
-func (b *Buffer) sorted() bool {
-	for i := 1; i < len(b.entries); i++ {
-		x, y := &b.entries[i-1], &b.entries[i]
-		if x.key < y.key {
-			continue
-		}
-		if x.key > y.key {
-			return false
-		}
-		if !b.short && bytes.Compare(b.keyBytes(x), b.keyBytes(y)) > 0 {
-			return false
-		}
+// appendTo appends the whole list to dst.
+func (s *blocks[T]) appendTo(dst []T) []T {
+	for _, block := range s.full {
+		dst = append(dst, block...)
 	}
-	return true
-}
-
-// radixSort is a stable sort by key: one counting pass for each byte in which keys differ.
-func radixSort(es []entry) {
-	if len(es) < 256 {
-		slices.SortFunc(es, func(x, y entry) int {
-			if c := cmp.Compare(x.key, y.key); c != 0 {
-				return c
-			}
-			return cmp.Compare(x.seq, y.seq)
-		})
-		return
-	}
-	all, some := ^uint64(0), uint64(0)
-	for i := range es {
-		all &= es[i].key
-		some |= es[i].key
-	}
-	from, to := es, make([]entry, len(es))
-	for shift := 0; shift < 64; shift += 8 {
-		if (some&^all)>>shift&0xff == 0 {
-			continue
-		}
-		var counts [256]int
-		for i := range from {
-			counts[byte(from[i].key>>shift)]++
-		}
-		at := 0
-		for d, n := range counts {
-			counts[d] = at
-			at += n
-		}
-		for i := range from {
-			d := byte(from[i].key >> shift)
-			to[counts[d]] = from[i]
-			counts[d]++
-		}
-		from, to = to, from
-	}
-	if &from[0] != &es[0] {
-		copy(es, from)
-	}
-}
-
-// latest gives the entries of the sorted buffer that survive: the last of each
-// key, in the memory of all.
-func (b *Buffer) latest() []entry {
-	out := b.entries[:0]
-	for i := range b.entries {
-		e := b.entries[i]
-		if e.logOnly() {
-			continue
-		}
-		if n := len(out); n > 0 && b.sameKey(&out[n-1], &e) {
-			out[n-1] = e
-			continue
-		}
-		out = append(out, e)
-	}
-	return out
+	return append(dst, s.last...)
 }

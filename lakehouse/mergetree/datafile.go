@@ -122,8 +122,62 @@ func (w *fileWriter) addSystemColumns(c *chunk) {
 		}
 	}
 	w.cols = append(w.cols,
-		array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, c.rows, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(c.seq))}, nil, 0, 0)),
-		array.NewInt8Data(array.NewData(arrow.PrimitiveTypes.Int8, c.rows, []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int8Traits.CastToBytes(c.kinds))}, nil, 0, 0)))
+		sequenceArray(c.seq), kindArray(c.kinds))
+}
+
+func sequenceArray(seq []int64) arrow.Array {
+	return array.NewInt64Data(array.NewData(arrow.PrimitiveTypes.Int64, len(seq), []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int64Traits.CastToBytes(seq))}, nil, 0, 0))
+}
+
+func kindArray(kinds []int8) arrow.Array {
+	return array.NewInt8Data(array.NewData(arrow.PrimitiveTypes.Int8, len(kinds), []*memory.Buffer{nil, memory.NewBufferBytes(arrow.Int8Traits.CastToBytes(kinds))}, nil, 0, 0))
+}
+
+// The system columns between the keys and the values of a file.
+const (
+	systemSequence = iota
+	systemKind
+)
+
+// place says what column col of the file is: a system column, or a column of
+// the table; the other is -1.
+func (w *fileWriter) place(col int) (system, value int) {
+	if w.layout.Append {
+		return -1, col
+	}
+	if !w.layout.Thin {
+		if col < len(w.layout.Keys) {
+			return -1, w.layout.Keys[col]
+		}
+		col -= len(w.layout.Keys)
+	}
+	if col < systemFields {
+		return col, -1
+	}
+	return -1, col - systemFields
+}
+
+// takesColumns reports whether the files are written column by column.
+func (w *fileWriter) takesColumns() bool {
+	return w.format.Format == "" || w.format.Format == datafile.Parquet
+}
+
+// writeColumns writes all rows of a file that was begun.
+func (w *fileWriter) writeColumns(ctx context.Context, rows int, give func(col int, put func(arrow.Array) error) error) error {
+	cw, ok := w.w.(datafile.ColumnWriter)
+	if !ok {
+		return fmt.Errorf("writing data file %s: a %s file takes no columns", w.name, w.format.Format)
+	}
+	err := cw.WriteColumns(rows, func(col int, put func(arrow.Array) error) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return give(col, put)
+	})
+	if err != nil {
+		return fmt.Errorf("writing data file %s: %w", w.name, err)
+	}
+	return nil
 }
 
 func (w *fileWriter) begin(ctx context.Context) error {

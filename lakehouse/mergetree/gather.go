@@ -56,6 +56,8 @@ type gatherBase struct {
 	offs     []int
 	hasNulls bool
 	bits     []byte
+	// stagedNull says of each change whether it is null; nil without nulls, only after stage.
+	stagedNull []uint8
 }
 
 func (g *gatherBase) bindNulls(arrs []arrow.Array) {
@@ -128,6 +130,8 @@ type gatherFixed[T any] struct {
 	width int
 	srcs  [][]T
 	out   []byte
+	// staged is the column in one piece; only after stage.
+	staged []T
 }
 
 func newGatherFixed[T any](base gatherBase, cast func([]byte) []T, width int) *gatherFixed[T] {
@@ -191,6 +195,11 @@ type gatherTexts struct {
 	offs32   []int32
 	starts32 []byte
 	out      []byte
+	// staged is the column in one piece, from stagedAt[i] on text i, or texts of stagedLen bytes
+	// each where that is not 0; only after stage.
+	staged    []byte
+	stagedAt  []int32
+	stagedLen int
 }
 
 func (g *gatherTexts) bind(arrs []arrow.Array) {
@@ -222,17 +231,10 @@ func (g *gatherTexts) gather(refs []rowRef) arrow.Array {
 		end += starts[r.row+1] - starts[r.row]
 		offs[i+1] = end
 	}
-	// Short texts are copied with what stands behind them, which the next one then covers.
 	buf := g.buffer(&g.out, int(end)+shortText)
 	out := buf.Bytes()
 	for i, r := range refs {
-		src, from := g.srcs[r.batch], int(g.starts[r.batch][r.row])
-		at, to := int(offs[i]), int(offs[i+1])
-		if to-at <= shortText && from+shortText <= len(src) {
-			*(*[shortText]byte)(out[at:]) = *(*[shortText]byte)(src[from:])
-			continue
-		}
-		copy(out[at:to], src[from:])
+		copyText(out, int(offs[i]), int(offs[i+1]), g.srcs[r.batch], int(g.starts[r.batch][r.row]))
 	}
 	bits, nulls := g.gatherNulls(refs)
 	return g.array(len(refs), nulls, bits, offBuf, buf)

@@ -156,10 +156,12 @@ func TestBufferSortsLikeTheNaiveWay(t *testing.T) {
 			rows = append(rows, row{text, i, log})
 		}
 		slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(x.key, y.key) })
-		b.sort()
+		room := new(flushRoom)
+		a := b.arrivals(room)
+		ps := b.sorted(a, room)
 		for i, r := range rows {
-			if int(b.entries[i].seq) != r.seq {
-				rt.Fatalf("row %d is change %d, want %d", i, b.entries[i].seq, r.seq)
+			if int(ps[i].at) != r.seq {
+				rt.Fatalf("row %d is change %d, want %d", i, ps[i].at, r.seq)
 			}
 		}
 		var want []int
@@ -170,10 +172,10 @@ func TestBufferSortsLikeTheNaiveWay(t *testing.T) {
 			}
 		}
 		var got []int
-		for _, e := range b.latest() {
-			got = append(got, int(e.seq))
-			if int(b.batches[e.batch()])*100+int(e.row) != int(e.seq) {
-				rt.Fatalf("change %d stands in batch %d row %d", e.seq, b.batches[e.batch()], e.row)
+		for _, p := range a.latest(ps) {
+			got = append(got, int(p.at))
+			if e := a.ref(p.at); int(b.batches[e.batch])*100+int(e.row) != int(p.at) {
+				rt.Fatalf("change %d stands in batch %d row %d", p.at, b.batches[e.batch], e.row)
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -183,17 +185,17 @@ func TestBufferSortsLikeTheNaiveWay(t *testing.T) {
 }
 
 func TestAllocsOfBuffer(t *testing.T) {
-	const n = 8192
-	b := &Buffer{short: true, entries: make([]entry, 0, n)}
+	const n = 65536
+	room := new(flushRoom)
 	allocs := testing.AllocsPerRun(20, func() {
-		b.entries, b.arrived, b.batches = b.entries[:0], 0, b.batches[:0]
+		b := NewBuffer(nil)
 		for i := range uint32(n) {
 			b.Add(uint64(i*7919%n), nil, 0, i, columnar.Insert, false)
 		}
-		b.sort()
-		b.latest()
+		a := b.arrivals(room)
+		a.latest(b.sorted(a, room))
 	})
-	if allocs > 2 {
-		t.Errorf("%v allocations for %d rows, want at most 2 (the other side of the radix sort)", allocs, n)
+	if allocs > 100 {
+		t.Errorf("%v allocations for %d rows, want at most 100 (a few for each block)", allocs, n)
 	}
 }

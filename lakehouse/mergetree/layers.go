@@ -10,10 +10,10 @@ import (
 	"leat/lakehouse/spec"
 )
 
-// bindEngine makes what the layout's engine needs over the batches of b.
-func (g *flushGather) bindEngine(b *Buffer, batches []*columnar.Batch) error {
+// bindEngine makes what the layout's engine needs over the batches.
+func (g *flushGather) bindEngine() error {
 	e := g.layout.Engine
-	if e == nil {
+	if e == nil || g.layout.Append || g.layout.Postponed {
 		return nil
 	}
 	var err error
@@ -25,10 +25,10 @@ func (g *flushGather) bindEngine(b *Buffer, batches []*columnar.Batch) error {
 			return err
 		}
 	}
-	arrs := make([]arrow.Array, len(b.batches))
+	arrs := make([]arrow.Array, len(g.batches))
 	for c := range g.layout.Columns.Fields {
-		for i, n := range b.batches {
-			arrs[i] = batches[n].Cols[c]
+		for i, n := range g.batches {
+			arrs[i] = n.Cols[c]
 		}
 		g.order.bind(c, arrs)
 		if g.folder != nil {
@@ -38,65 +38,64 @@ func (g *flushGather) bindEngine(b *Buffer, batches []*columnar.Batch) error {
 	return nil
 }
 
-// orderKeys puts the changes of each key of the sorted buffer in the order of the sequence fields.
-func (g *flushGather) orderKeys(b *Buffer) error {
+// orderKeys puts the sorted changes of each key in the order of the sequence fields.
+func (g *flushGather) orderKeys(ps []pair) {
 	if g.order == nil {
-		return nil
+		return
 	}
-	for from := 0; from < len(b.entries); {
-		to := b.keyEnd(from)
+	for from := 0; from < len(ps); {
+		to := g.arrivals.keyEnd(ps, from)
 		if to-from > 1 {
-			slices.SortStableFunc(b.entries[from:to], func(x, y entry) int {
-				return g.order.compare(rowRef{x.batch(), x.row}, rowRef{y.batch(), y.row})
+			slices.SortStableFunc(ps[from:to], func(x, y pair) int {
+				return g.order.compare(g.arrivals.ref(x.at), g.arrivals.ref(y.at))
 			})
 		}
 		from = to
 	}
-	return nil
 }
 
-// keyEnd gives where the changes end that have the key of entry i.
-func (b *Buffer) keyEnd(i int) int {
-	for from := i; i < len(b.entries) && b.sameKey(&b.entries[from], &b.entries[i]); {
+// keyEnd gives where the changes end that have the key of change i of the sorted ps.
+func (a *arrivals) keyEnd(ps []pair, i int) int {
+	for from := i; i < len(ps) && a.sameKey(&ps[from], &ps[i]); {
 		i++
 	}
 	return i
 }
 
-// layers cuts the sorted buffer so that in each layer the changes of a key may
+// layers cuts the sorted changes so that in each layer the changes of a key may
 // be merged: a -D that removes the row stands alone, and so does a retraction
 // that comes before anything it could retract from. Most buffers are one layer.
-func (b *Buffer) layers(s *EngineSpec) [][]entry {
-	b.entries = slices.DeleteFunc(b.entries, func(e entry) bool {
-		return e.logOnly() || s.IgnoreDelete && e.kind().Retracts()
+func (a *arrivals) layers(ps []pair, s *EngineSpec) [][]pair {
+	ps = slices.DeleteFunc(ps, func(p pair) bool {
+		return a.logOnly(p.at) || s.IgnoreDelete && a.kind(p.at).Retracts()
 	})
 	deletes, retracts := s.splitsDeletes(), s.splitsRetracts()
-	if !deletes && !retracts || !slices.ContainsFunc(b.entries, func(e entry) bool { return e.kind().Retracts() }) {
-		return [][]entry{b.entries}
+	if !deletes && !retracts || !slices.ContainsFunc(ps, func(p pair) bool { return a.kind(p.at).Retracts() }) {
+		return [][]pair{ps}
 	}
-	var out [][]entry
-	put := func(layer int, es ...entry) {
+	var out [][]pair
+	put := func(layer int, ps ...pair) {
 		for len(out) <= layer {
 			out = append(out, nil)
 		}
-		out[layer] = append(out[layer], es...)
+		out[layer] = append(out[layer], ps...)
 	}
-	for from := 0; from < len(b.entries); {
-		to := b.keyEnd(from)
+	for from := 0; from < len(ps); {
+		to := a.keyEnd(ps, from)
 		layer, start := 0, from
 		for i := from; i < to; i++ {
-			k := b.entries[i].kind()
+			k := a.kind(ps[i].at)
 			if deletes && k == columnar.Delete || retracts && k.Retracts() && i == start {
 				if i > start {
-					put(layer, b.entries[start:i]...)
+					put(layer, ps[start:i]...)
 					layer++
 				}
-				put(layer, b.entries[i])
+				put(layer, ps[i])
 				layer, start = layer+1, i+1
 			}
 		}
 		if start < to {
-			put(layer, b.entries[start:to]...)
+			put(layer, ps[start:to]...)
 		}
 		from = to
 	}
@@ -104,30 +103,31 @@ func (b *Buffer) layers(s *EngineSpec) [][]entry {
 }
 
 // writeFolded writes a layer, the changes of each key merged.
-func (g *flushGather) writeFolded(ctx context.Context, b *Buffer, es []entry, files Files, stats StatsPlan) ([]spec.DataFileMeta, error) {
+func (g *flushGather) writeFolded(ctx context.Context, ps []pair, files Files, stats StatsPlan) ([]spec.DataFileMeta, error) {
 	w, err := newFileWriter(g.layout, files, 0, spec.SourceAppend, stats)
 	if err != nil {
 		return nil, err
 	}
 	defer w.abort(ctx)
-	for len(es) > 0 {
+	a := g.arrivals
+	for len(ps) > 0 {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		g.groups.reset()
 		n := 0
-		for ; n < len(es); n++ {
-			e := &es[n]
-			if n > 0 && !b.sameKey(&es[n-1], e) {
+		for ; n < len(ps); n++ {
+			p := &ps[n]
+			if n > 0 && !a.sameKey(&ps[n-1], p) {
 				g.groups.end()
 				if len(g.groups.from) >= g.rows {
 					break
 				}
 			}
-			g.groups.add(rowRef{e.batch(), e.row}, g.base+int64(e.seq), int8(e.kind()), 0)
+			g.groups.add(a.ref(p.at), g.base+a.seq(p.at), int8(a.kind(p.at)), 0)
 		}
 		g.groups.end()
-		es = es[n:]
+		ps = ps[n:]
 		c, err := g.folder.fold(&g.groups, false, nil)
 		if err == nil {
 			err = w.write(ctx, c)

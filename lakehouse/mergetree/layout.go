@@ -69,14 +69,6 @@ func NewAppendLayout(s *spec.TableSchema) (*Layout, error) {
 	return l, nil
 }
 
-// engineSpec is the spec of the engine, nil for plain deduplicate.
-func (l *Layout) engineSpec() *EngineSpec {
-	if l.Engine == nil {
-		return nil
-	}
-	return l.Engine.spec
-}
-
 // Codec makes a codec of the layout's key.
 func (l *Layout) Codec() (*KeyCodec, error) { return NewKeyCodec(l.KeyTypes()) }
 

@@ -36,6 +36,14 @@ type Writer interface {
 	Close() (format.FileInfo, error)
 }
 
+// ColumnWriter is a Writer that takes rows column by column.
+type ColumnWriter interface {
+	Writer
+	// WriteColumns appends rows rows: give calls put with arrays of column col,
+	// in order, which have rows entries together and are not kept.
+	WriteColumns(rows int, give func(col int, put func(arrow.Array) error) error) error
+}
+
 // Reader yields the wanted columns of one data file in batches. It is not
 // safe for concurrent use.
 type Reader interface {
