@@ -29,7 +29,10 @@ type change struct {
 // drawBatches draws a table, some batches of it and changes in them, with keys in order or not.
 func drawBatches(rt *rapid.T) (*Layout, []*columnar.Batch, []change) {
 	g := formattest.Types{ID: 10}
-	key := rapid.SampledFrom([]columnar.DataType{columnar.Of(columnar.BigInt), columnar.Of(columnar.Int), columnar.StringType()}).Draw(rt, "key").NotNull()
+	key := rapid.SampledFrom([]columnar.DataType{
+		columnar.Of(columnar.BigInt), columnar.Of(columnar.Int), columnar.StringType(), columnar.Of(columnar.SmallInt),
+		columnar.Of(columnar.Date), columnar.TimestampOf(3), columnar.Of(columnar.Float), columnar.Of(columnar.Double),
+	}).Draw(rt, "key").NotNull()
 	fields := []columnar.Field{{ID: 0, Name: "id", Type: key}}
 	for i := range rapid.IntRange(1, 4).Draw(rt, "columns") {
 		fields = append(fields, columnar.Field{ID: i + 1, Name: fmt.Sprintf("c%d", i), Type: g.Draw(rt, 1)})
@@ -41,6 +44,7 @@ func drawBatches(rt *rapid.T) (*Layout, []*columnar.Batch, []change) {
 	rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 9))
 	s := formattest.Values{Rand: rnd, Entries: 2, Few: rapid.Bool().Draw(rt, "few"), Nulls: rapid.SampledFrom([]float64{0, 0.3}).Draw(rt, "nulls")}
 	ordered, plain := rapid.Bool().Draw(rt, "ordered"), rapid.Bool().Draw(rt, "inserts alone")
+	logged := rapid.SampledFrom([]int{1, 8}).Draw(rt, "one in so many for the changelog")
 	span := rapid.SampledFrom([]int{5, 1_000_000}).Draw(rt, "keys")
 	var batches []*columnar.Batch
 	var changes []change
@@ -60,6 +64,16 @@ func drawBatches(rt *rapid.T) (*Layout, []*columnar.Batch, []change) {
 				b.Append(int64(v) - 100)
 			case *array.Int32Builder:
 				b.Append(int32(v) - 100)
+			case *array.Int16Builder:
+				b.Append(int16(v) - 100)
+			case *array.Date32Builder:
+				b.Append(arrow.Date32(v - 100))
+			case *array.TimestampBuilder:
+				b.Append(arrow.Timestamp(v - 100))
+			case *array.Float32Builder:
+				b.Append(float32(v) - 100)
+			case *array.Float64Builder:
+				b.Append(float64(v) - 100)
 			case *array.StringBuilder:
 				b.Append(fmt.Sprintf("key %09d", v)[:10+v%4])
 			}
@@ -72,7 +86,7 @@ func drawBatches(rt *rapid.T) (*Layout, []*columnar.Batch, []change) {
 		for row := range uint32(rows) {
 			c := change{batch: uint32(n), row: row}
 			if !plain {
-				c.kind, c.log, c.skip = columnar.RowKind(rnd.IntN(4)), rnd.IntN(8) == 0, rnd.IntN(8) == 0
+				c.kind, c.log, c.skip = columnar.RowKind(rnd.IntN(4)), rnd.IntN(logged) == 0, rnd.IntN(8) == 0
 			}
 			if rnd.IntN(4) > 0 {
 				changes = append(changes, c)
@@ -129,6 +143,9 @@ func TestFlushByColumnsEqualsByChunks(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
+			if rows, want := rowsOf(res.Files), survivors(rt, l, batches, changes); rows != want {
+				rt.Fatalf("%d rows, want one for each of %d keys", rows, want)
+			}
 			return slices.Concat(res.Files, res.Changelog)
 		}
 		columns, chunks := flush("/columns", 1<<30), flush("/chunks", 1)
@@ -145,6 +162,29 @@ func TestFlushByColumnsEqualsByChunks(t *testing.T) {
 			}
 		}
 	})
+}
+
+func rowsOf(files []spec.DataFileMeta) (n int64) {
+	for i := range files {
+		n += files[i].RowCount
+	}
+	return n
+}
+
+// survivors counts the keys of changes that are not for the changelog alone.
+func survivors(rt *rapid.T, l *Layout, batches []*columnar.Batch, changes []change) int64 {
+	codec, err := l.Codec()
+	if err != nil {
+		rt.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, c := range changes {
+		if !c.skip && !c.log {
+			codec.Bind([]arrow.Array{batches[c.batch].Cols[0]})
+			keys[string(codec.Append(nil, int(c.row)))] = true
+		}
+	}
+	return int64(len(keys))
 }
 
 func readAll(rt *rapid.T, fs *crashfs.FS, dir, name string, fields []columnar.Field) []arrow.Array {

@@ -51,7 +51,7 @@ func FlushBuffer(ctx context.Context, l *Layout, b *Buffer, batches []*columnar.
 	}
 	ps := b.sorted(g.arrivals, room)
 	if changelog != nil {
-		if res.Changelog, err = g.writeAll(ctx, room.orderOf(ps), *changelog, l.ChangelogStats); err != nil {
+		if res.Changelog, err = g.writeAll(ctx, g.orderOf(ps), *changelog, l.ChangelogStats); err != nil {
 			return res, err
 		}
 	}
@@ -60,7 +60,7 @@ func FlushBuffer(ctx context.Context, l *Layout, b *Buffer, batches []*columnar.
 	}
 	g.orderKeys(ps)
 	if g.folder == nil {
-		res.Files, err = g.writeAll(ctx, room.orderOf(g.arrivals.latest(ps)), files, l.Stats)
+		res.Files, err = g.writeAll(ctx, g.orderOf(g.arrivals.latest(ps)), files, l.Stats)
 		return res, err
 	}
 	for _, layer := range g.arrivals.layers(ps, l.Engine.spec) {
@@ -79,16 +79,17 @@ func (g *flushGather) inOrder(b *Buffer) bool {
 	return g.folder == nil && !b.unsorted && !b.repeats && !b.logged
 }
 
-// orderOf gives the numbers of ps, until the next call; never nil.
-func (r *flushRoom) orderOf(ps []pair) []uint32 {
-	r.order = scratch(&r.order, len(ps), false)
-	if r.order == nil {
-		r.order = []uint32{}
-	}
+// orderOf gives the numbers of the sorted ps, until the next call; never nil.
+func (g *flushGather) orderOf(ps []pair) []uint32 {
+	order := scratch(&g.room.order, len(ps), false)
 	for i := range ps {
-		r.order[i] = ps[i].at
+		order[i] = ps[i].at
 	}
-	return r.order
+	g.sorted = ps
+	if len(ps) == 0 {
+		return []uint32{}
+	}
+	return order
 }
 
 // discard removes files of a flush that did not come to its end.
@@ -105,6 +106,8 @@ type flushGather struct {
 	room     *flushRoom
 	base     int64
 	cols     []gatherer
+	// sorted are the keys of what orderOf gave last.
+	sorted []pair
 	// batches are those in use, whose rows take rowBytes each where they are widest; rows is how many rows a chunk has.
 	batches  []*columnar.Batch
 	rowBytes int64

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"leat/internal/columnar"
 )
 
 // writeColumns writes the n changes of order as one file of w, column by column.
@@ -20,7 +23,10 @@ func (g *flushGather) writeColumns(ctx context.Context, w *fileWriter, order []u
 		case system == systemKind:
 			pick = func(from, to int) arrow.Array { return kindArray(g.kinds(order, from, to)) }
 		case system < 0:
-			if pick = g.picker(g.cols[value], order, n); pick != nil {
+			if pick = g.keyPicker(value, order); pick == nil {
+				pick = g.picker(g.cols[value], order, n)
+			}
+			if pick != nil {
 				break
 			}
 			if refs == nil {
@@ -51,6 +57,42 @@ func (g *flushGather) picker(col gatherer, order []uint32, n int) func(from, to 
 		return nil
 	default:
 		return func(from, to int) arrow.Array { return s.gatherStaged(order[from:to]) }
+	}
+}
+
+// keyPicker gives what takes the column of a key that is one integer from the
+// normalised keys, which are in order already; nil for other columns.
+func (g *flushGather) keyPicker(col int, order []uint32) func(from, to int) arrow.Array {
+	if order == nil || !g.arrivals.short || len(g.layout.Keys) != 1 || col != g.layout.Keys[0] {
+		return nil
+	}
+	switch key := g.cols[col].(type) {
+	case *gatherFixed[int64]:
+		if g.layout.Columns.Fields[col].Type.Kind == columnar.Double {
+			return nil
+		}
+		return func(from, to int) arrow.Array {
+			key.out = scratch(&key.out, 8*(to-from), false)
+			out := key.cast(key.out)
+			for i, p := range g.sorted[from:to] {
+				out[i] = int64(p.key ^ 1<<63)
+			}
+			return key.array(to-from, 0, nil, memory.NewBufferBytes(key.out))
+		}
+	case *gatherFixed[int32]:
+		if g.layout.Columns.Fields[col].Type.Kind == columnar.Float {
+			return nil
+		}
+		return func(from, to int) arrow.Array {
+			key.out = scratch(&key.out, 4*(to-from), false)
+			out := key.cast(key.out)
+			for i, p := range g.sorted[from:to] {
+				out[i] = int32(p.key>>32 ^ 1<<31)
+			}
+			return key.array(to-from, 0, nil, memory.NewBufferBytes(key.out))
+		}
+	default:
+		return nil
 	}
 }
 
