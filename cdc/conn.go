@@ -167,10 +167,23 @@ func firstLine(err error) string {
 func (n *conn) exec(sql string) error {
 	r, err := n.Execute(sql)
 	if err != nil {
-		return fmt.Errorf("running %s: %w", clip(sql), trimError(err))
+		return n.failed(sql, err)
 	}
 	r.Close()
 	return nil
+}
+
+// failed is the error of a statement, which says whether the statement may
+// succeed later, as one whose connection broke.
+func (n *conn) failed(sql string, err error) error {
+	err = fmt.Errorf("running %s: %w", clip(sql), trimError(err))
+	if !transient(err) {
+		return err
+	}
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
+		Msg: "a statement that may succeed later failed at MySQL at " + n.addr, Cause: err, Hint: "check that the server runs",
+	}
 }
 
 // table is a small result: the text of each cell, "" for NULL.
@@ -193,7 +206,7 @@ func (t resultTable) col(name string) int {
 func (n *conn) query(sql string) (resultTable, error) {
 	r, err := n.Execute(sql)
 	if err != nil {
-		return resultTable{}, fmt.Errorf("running %s: %w", clip(sql), trimError(err))
+		return resultTable{}, n.failed(sql, err)
 	}
 	defer r.Close()
 	var t resultTable

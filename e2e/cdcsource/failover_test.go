@@ -7,12 +7,14 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"leat/cdc"
 	"leat/internal/columnar"
 	"leat/internal/dataflow"
+	"leat/internal/diag"
 	"leat/internal/mysqld"
 )
 
@@ -132,6 +134,58 @@ func TestFailoverToAReplica(t *testing.T) {
 	compare(t, tableOf(t, second, db), x.col.tables[0])
 	state, tables := x.col.pick(t)
 	compare(t, tableOf(t, first, db), catchUp(t, config(first, db), state, tables, nil).tables[0])
+}
+
+// TestCutsWhileOpening breaks the connection after more and more bytes of the
+// server's answers: whatever was asked then, a later start may succeed.
+func TestCutsWhileOpening(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *mysqld.Server) {
+		db := accounts(t, s, accountsDDL)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		var limit atomic.Int64
+		go func() {
+			for {
+				in, err := l.Accept()
+				if err != nil {
+					return
+				}
+				out, err := net.Dial("tcp", s.Addr())
+				if err != nil {
+					_ = in.Close()
+					continue
+				}
+				go func() { _, _ = io.Copy(out, in) }()
+				go func() {
+					_, _ = io.Copy(in, io.LimitReader(out, limit.Load()))
+					_ = in.Close()
+					_ = out.Close()
+				}()
+			}
+		}()
+		cfg := config(s, db)
+		cfg.Port = l.Addr().(*net.TCPAddr).Port
+		cut := 0
+		for n := int64(10); ; n += 211 {
+			limit.Store(n)
+			r, err := cdc.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Open(t.Context(), nil); err == nil {
+				break
+			} else if !diag.Retryable(err) {
+				t.Errorf("cut after %d bytes: %v", n, err)
+			}
+			cut++
+		}
+		if cut < 10 {
+			t.Errorf("%d cuts", cut)
+		}
+	})
 }
 
 func TestEncryptedConnections(t *testing.T) {
