@@ -90,6 +90,8 @@ const (
 	StepDescribeJob
 	// StepStopJob ends a job, with a savepoint if Savepoint is set.
 	StepStopJob
+	// StepWrite is an INSERT that is carried out at once.
+	StepWrite
 )
 
 // Step is a statement that is carried out before the job starts, in script order.
@@ -114,6 +116,7 @@ type Step struct {
 	Partitions []map[string]string
 	Call       *procedure.Call
 	Select     *Query
+	Write      *Write
 	// Job is the name or the id of a job.
 	Job       string
 	Savepoint bool
@@ -133,6 +136,8 @@ type Query struct {
 	// Input is the columns that Exprs read; Columns those of the result.
 	Input, Columns *columnar.Schema
 	Exprs          []expr.Expr
+	// Values are rows of constants in place of Exprs: there is no table then.
+	Values [][]expr.Expr
 	// Filter is nil to keep all rows.
 	Filter expr.Expr
 	// Limit is negative for all rows.

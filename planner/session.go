@@ -196,7 +196,9 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 	case *sqlfront.CreateTable:
 		s.createTable(ctx, v)
 	case *sqlfront.Insert:
-		s.insert(ctx, v)
+		if !s.insertNow(ctx, v) {
+			s.insert(ctx, v)
+		}
 	case *sqlfront.StatementSet:
 		for _, in := range v.Statements {
 			s.statement(ctx, in)
@@ -300,6 +302,13 @@ func (s *Session) explain(ctx context.Context, v *sqlfront.Explain) {
 	if q, ok := v.Statement.(*sqlfront.QueryStatement); ok {
 		if step, ok := s.bindSelect(ctx, v.Pos(), q.Query); ok {
 			s.result.Explained = append(s.result.Explained, step.explain())
+		}
+		return
+	}
+	if in, ok := v.Statement.(*sqlfront.Insert); ok && s.insertNow(ctx, in) {
+		if n := len(s.result.Steps); n > 0 && s.result.Steps[n-1].Kind == StepWrite {
+			s.result.Explained = append(s.result.Explained, s.result.Steps[n-1].Write.explain())
+			s.result.Steps = s.result.Steps[:n-1]
 		}
 		return
 	}

@@ -37,7 +37,8 @@ func (a *app) shellCommand() *cobra.Command {
 		Short: "Run queries, DDL and procedures one by one",
 		Long: `Run statements one by one: SELECT over lake tables (also at an older snapshot, tag or
 branch, and over system tables such as t$snapshots), SHOW, DESCRIBE, EXPLAIN, CREATE,
-ALTER, DROP and CALL sys.…. INSERTs are jobs: leat run.
+ALTER, DROP, CALL sys.…, and INSERT of VALUES or from lake tables, each as one commit.
+An INSERT that reads from a source is a job: leat run.
 
 On a terminal statements are read with a line editor: Tab completes, the arrows and
 Ctrl-R go through what was entered before (kept in STATE-DIR/history without the values
@@ -170,7 +171,7 @@ func (sh *shell) statement(ctx context.Context, st sqlfront.Statement) error {
 		return err
 	}
 	if result.Plan != nil {
-		return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(), Msg: "INSERT is a job, which the shell does not run", Hint: "put it into a script and `leat run` it"}
+		return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(), Msg: "this INSERT is a job, which the shell does not run", Hint: "put it into a script and `leat run` it"}
 	}
 	for _, n := range result.Notices {
 		printNotice(sh.notices, n)

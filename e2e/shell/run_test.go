@@ -10,6 +10,7 @@ import (
 	"leat/configs"
 	"leat/e2e/judge"
 	"leat/internal/connect"
+	"leat/internal/connect/builtin"
 	"leat/internal/job"
 	"leat/internal/query"
 	"leat/planner"
@@ -28,7 +29,7 @@ func run(t testing.TB, warehouse, text string) []judge.Row {
 
 func try(t testing.TB, warehouse, text string) ([]judge.Row, error) {
 	t.Helper()
-	env := planner.Env{Registry: connect.NewRegistry(), OpenLake: job.OpenLake, Warehouse: warehouse, Settings: configs.Values{"table.local-time-zone": {Text: "UTC"}}}
+	env := planner.Env{Registry: connect.NewRegistry(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Warehouse: warehouse, Settings: configs.Values{"table.local-time-zone": {Text: "UTC"}}}
 	session, err := planner.NewSession(t.Context(), env)
 	if err != nil {
 		return nil, err

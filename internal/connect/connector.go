@@ -146,3 +146,30 @@ type Holder interface {
 	// HasRows reports whether t exists and holds rows.
 	HasRows(ctx context.Context, t *Table) (bool, error)
 }
+
+// Statement is a write that is carried out at once: all of its rows become one
+// commit, or none do.
+type Statement struct {
+	// Table is what is written, Env what the writer may use.
+	Table *Table
+	Env   Env
+	// NotNull are the columns that must not be NULL, by index.
+	NotNull []int
+	// Overwrite replaces rows: with Dynamic those of the partitions that rows come
+	// to, else those of the partitions that Static picks by column=value, all if it
+	// is empty.
+	Overwrite, Dynamic bool
+	Static             map[string]string
+	// Base, if above 0, is the snapshot that an overwrite read: another commit
+	// since then is a conflict.
+	Base int64
+}
+
+// StatementWriter is a SinkConnector that carries out statements.
+type StatementWriter interface {
+	SinkConnector
+	// WriteStatement writes the batches that give hands to take, which keeps none of
+	// them, and gives the number of their rows. The columns are those of the table;
+	// rows of batches without kinds are inserts. Nothing is in the table after an error.
+	WriteStatement(ctx context.Context, st Statement, give func(take func(*columnar.Batch) error) error) (rows int64, err error)
+}

@@ -16,6 +16,7 @@ import (
 
 	"leat/configs"
 	"leat/internal/connect"
+	"leat/internal/connect/builtin"
 	"leat/internal/job"
 	"leat/internal/query"
 	"leat/planner"
@@ -24,7 +25,7 @@ import (
 
 // shell runs statements as `leat shell` does and gives what it prints.
 func shell(ctx context.Context, warehouse, format, text string) (string, error) {
-	env := planner.Env{Registry: connect.NewRegistry(), OpenLake: job.OpenLake, Warehouse: warehouse, Settings: configs.Values{"table.local-time-zone": {Text: "UTC"}}}
+	env := planner.Env{Registry: connect.NewRegistry(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Warehouse: warehouse, Settings: configs.Values{"table.local-time-zone": {Text: "UTC"}}}
 	session, err := planner.NewSession(ctx, env)
 	if err != nil {
 		return "", err

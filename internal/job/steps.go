@@ -8,11 +8,9 @@ import (
 	"leat/catalog"
 	"leat/internal/columnar"
 	"leat/internal/diag"
-	"leat/internal/expr"
 	"leat/internal/fileio"
 	"leat/internal/fileio/open"
 	"leat/internal/procedure"
-	"leat/internal/query"
 	"leat/lakehouse/maintain"
 	"leat/lakehouse/systable"
 	"leat/planner"
@@ -103,6 +101,8 @@ func (a *application) run(ctx context.Context) error {
 		return a.call(ctx)
 	case planner.StepSelect:
 		return a.query(ctx)
+	case planner.StepWrite:
+		return placedAt(a.write(ctx), s.Pos)
 	default:
 		if err := placedAt(a.change(ctx), s.Pos); err != nil {
 			return err
@@ -184,22 +184,6 @@ func (a *application) call(ctx context.Context) error {
 	}
 	defer b.Release()
 	return a.give(b.Schema, func(take func(*columnar.Batch) error) error { return take(b) })
-}
-
-func (a *application) query(ctx context.Context) error {
-	s, q := a.step, a.step.Select
-	w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zoneOf(s.Settings)}
-	src, err := query.Open(ctx, &w, s.Database, s.Table, q.Options)
-	if err != nil {
-		return placedAt(err, s.Pos)
-	}
-	if !slices.Equal(src.Schema.Names(), q.Input.Names()) {
-		return &diag.Error{Domain: diag.External, Code: diag.CodeLakeShape, Pos: s.Pos, Table: src.Name, Retry: true, Msg: "its columns were changed meanwhile", Hint: "run the query again"}
-	}
-	sel := query.Select{
-		Source: src, Columns: q.Columns, Exprs: q.Exprs, Filter: q.Filter, Offset: q.Offset, Limit: q.Limit, Count: q.Count, Env: expr.Env{Zone: w.Zone},
-	}
-	return placedAt(a.give(q.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), s.Pos)
 }
 
 // rows gives what was known when the script was planned.

@@ -21,6 +21,8 @@ type Select struct {
 	// Columns are the result's columns; Exprs compute them over the source's columns.
 	Columns *columnar.Schema
 	Exprs   []expr.Expr
+	// Values are rows of constants in place of Source and Exprs.
+	Values [][]expr.Expr
 	// Filter keeps rows for which it is TRUE; nil keeps all.
 	Filter expr.Expr
 	// Offset rows are left out, then at most Limit given; a negative Limit is none.
@@ -40,6 +42,9 @@ func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) erro
 	}
 	if s.Count {
 		return s.count(ctx, each)
+	}
+	if s.Values != nil {
+		return s.values(each)
 	}
 	used := s.references()
 	r := &run{s: s, left: s.Limit, skip: s.Offset, each: each}

@@ -1,0 +1,81 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"leat/configs"
+	"leat/internal/columnar"
+	"leat/internal/connect"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/internal/query"
+	"leat/planner"
+)
+
+// query gives the rows of a SELECT.
+func (a *application) query(ctx context.Context) error {
+	sel, err := a.selectOf(ctx, a.step)
+	if err != nil {
+		return placedAt(err, a.step.Pos)
+	}
+	return placedAt(a.give(sel.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), a.step.Pos)
+}
+
+// selectOf opens what a query reads.
+func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Select, error) {
+	q := s.Select
+	zone := zoneOf(a.step.Settings)
+	if q.Values != nil {
+		return &query.Select{Columns: q.Columns, Values: q.Values, Limit: -1, Env: expr.Env{Zone: zone}}, nil
+	}
+	w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zone}
+	src, err := query.Open(ctx, &w, s.Database, s.Table, q.Options)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(src.Schema.Names(), q.Input.Names()) {
+		return nil, &diag.Error{Domain: diag.External, Code: diag.CodeLakeShape, Table: src.Name, Retry: true, Msg: "its columns were changed meanwhile", Hint: "run the query again"}
+	}
+	return &query.Select{
+		Source: src, Columns: q.Columns, Exprs: q.Exprs, Filter: q.Filter, Offset: q.Offset, Limit: q.Limit, Count: q.Count, Env: expr.Env{Zone: zone},
+	}, nil
+}
+
+// write carries out an INSERT over what is there already.
+func (a *application) write(ctx context.Context) error {
+	s, w := a.step, a.step.Write
+	x := connect.Statement{
+		Table: w.Target, NotNull: w.NotNull, Overwrite: w.Overwrite, Dynamic: w.Dynamic, Static: w.Static,
+		Env: connect.Env{Log: slog.New(slog.DiscardHandler), Zone: zoneOf(s.Settings), Parallelism: workers(s.Settings), MemoryLimit: configs.MemoryLimit.Get(s.Settings)},
+	}
+	selects := make([]*query.Select, len(w.Inputs))
+	for i := range w.Inputs {
+		in := &w.Inputs[i]
+		sel, err := a.selectOf(ctx, in)
+		if err != nil {
+			return err
+		}
+		selects[i] = sel
+		if sel.Source != nil && sel.Source.Snapshot != nil && in.Database == s.Database && in.Table == s.Table && in.Warehouse == s.Warehouse {
+			x.Base = max(x.Base, sel.Source.Snapshot.ID)
+		}
+	}
+	n, err := w.Writer.WriteStatement(ctx, x, func(take func(*columnar.Batch) error) error {
+		for _, sel := range selects {
+			if err := sel.Run(ctx, take); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if n == 1 {
+		return a.out.Done("1 row written")
+	}
+	return a.out.Done(fmt.Sprintf("%d rows written", n))
+}

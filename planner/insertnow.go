@@ -1,0 +1,251 @@
+package planner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"leat/configs"
+	"leat/internal/connect"
+	"leat/internal/diag"
+	"leat/internal/expr"
+	"leat/sqlfront"
+)
+
+// Write is an INSERT over what is there already: constants and lake tables. It is
+// carried out at once and becomes one commit.
+type Write struct {
+	// Target is the definition of the table of the Step.
+	Target *connect.Table
+	Writer connect.StatementWriter
+	// Inputs are queries (StepSelect) whose columns are those of Target in order.
+	Inputs []Step
+	// NotNull are the columns that must not be NULL, by index.
+	NotNull []int
+	// Overwrite replaces rows: with Dynamic those of the partitions that rows come
+	// to, else those that Static picks by column=value; empty picks all.
+	Overwrite, Dynamic bool
+	Static             map[string]string
+}
+
+// insertNow plans an INSERT to be carried out at once. It declines, without an
+// error, an INSERT that reads from a source of a job, or writes to other than a
+// lake table.
+func (s *Session) insertNow(ctx context.Context, v *sqlfront.Insert) bool {
+	if s.script || len(v.Target.Parts) > 3 || !s.bounded(v.Query) {
+		return false
+	}
+	if c := s.catalogOf(v.Target); c == nil || c.lake == nil {
+		return false
+	}
+	before := len(s.errs)
+	target := s.findTable(ctx, v.Target)
+	if target == nil {
+		return true
+	}
+	writer, ok := target.connector.(connect.StatementWriter)
+	if !target.lake || !ok {
+		return false
+	}
+	c, db, name, _ := s.resolve(v.Target)
+	st := s.step(StepWrite, v.Pos(), c, db, name)
+	st.Write = &Write{Target: target.def, Writer: writer, Overwrite: v.Overwrite, Dynamic: true}
+	for i, f := range target.def.Schema.Fields {
+		if !f.Type.Nullable {
+			st.Write.NotNull = append(st.Write.NotNull, i)
+		}
+	}
+	s.overwriting(v, target, st.Write)
+	for _, body := range unionBranches(v.Query.Body) {
+		q := &sqlfront.Query{At: v.Query.At, Body: body}
+		if body == v.Query.Body {
+			q = v.Query
+		}
+		if in, ok := s.bindInput(ctx, v, target, q); ok {
+			st.Write.Inputs = append(st.Write.Inputs, in)
+		}
+	}
+	if len(s.errs) == before {
+		s.add(st)
+	}
+	return true
+}
+
+// catalogOf gives the catalog of a name without an error; nil if there is none.
+func (s *Session) catalogOf(n sqlfront.ObjectName) *namespace {
+	if len(n.Parts) == 3 {
+		return s.catalogs[n.Parts[0].Text]
+	}
+	return s.current
+}
+
+// bounded reports whether a query reads constants and lake tables only.
+func (s *Session) bounded(q *sqlfront.Query) bool {
+	for _, body := range unionBranches(q.Body) {
+		switch v := body.(type) {
+		case *sqlfront.Values:
+		case *sqlfront.TableQuery:
+			if !s.isLake(v.Name) {
+				return false
+			}
+		case *sqlfront.Select:
+			if ref, ok := v.From.(*sqlfront.TableName); v.From != nil && (!ok || !s.isLake(ref.Name)) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isLake reports whether a name, if it is one of a table, is that of a lake table.
+func (s *Session) isLake(n sqlfront.ObjectName) bool {
+	c := s.catalogOf(n)
+	if c == nil || c.lake == nil || len(n.Parts) > 3 {
+		return false
+	}
+	_, db, name, ok := s.resolve(n)
+	t := c.tables[db+"."+name]
+	return ok && (t == nil || t.lake)
+}
+
+// unionBranches gives the parts of UNION ALL in order.
+func unionBranches(body sqlfront.QueryBody) []sqlfront.QueryBody {
+	if v, ok := body.(*sqlfront.SetOperation); ok && v.Op == "UNION" && v.All {
+		return append(unionBranches(v.Left), unionBranches(v.Right)...)
+	}
+	return []sqlfront.QueryBody{body}
+}
+
+// overwriting takes over what an INSERT OVERWRITE replaces.
+func (s *Session) overwriting(v *sqlfront.Insert, target *table, w *Write) {
+	options := maps.Clone(target.def.Options)
+	for _, h := range v.Hints {
+		if h.Name != "OPTIONS" {
+			s.notice(configs.Notice{Pos: h.At, Key: "hint " + h.Name, Msg: "hint " + h.Name + " has no effect here"})
+			continue
+		}
+		given := optionValues(h.Options)
+		notices, errs := configs.LakeTable.Check(given, configs.CheckOptions{Table: target.full})
+		for _, n := range notices {
+			s.notice(n)
+		}
+		s.fail(errs.Err())
+		maps.Copy(options, given)
+		for k, o := range given {
+			if k != configs.DynamicOverwrite.Key {
+				s.notice(configs.Notice{Pos: o.KeyPos, Key: "insert hint " + k, Msg: fmt.Sprintf("option '%s' has no effect on one INSERT", k)})
+			}
+		}
+	}
+	w.Dynamic = len(target.def.PartitionKeys) > 0 && configs.DynamicOverwrite.Get(options)
+	w.Static = map[string]string{}
+	for _, p := range v.Partition {
+		if p.Value == nil {
+			continue
+		}
+		if a, err := s.constant(p.Value); err == nil && !a.Null {
+			w.Static[p.Column.Text] = a.Value
+		}
+	}
+}
+
+// bindInput binds one query of an INSERT, with the target's columns as its result.
+func (s *Session) bindInput(ctx context.Context, v *sqlfront.Insert, target *table, q *sqlfront.Query) (Step, bool) {
+	if rows, at, ok := constantRows(q); ok {
+		return s.bindConstants(v, target, rows, at)
+	}
+	in, ok := s.bindSelect(ctx, v.Pos(), q)
+	if !ok {
+		return in, false
+	}
+	if in.Select.Count {
+		s.fail(notYet(q.At, "COUNT(*) in an INSERT"))
+		return in, false
+	}
+	r := &relation{}
+	for i, f := range in.Select.Columns.Fields {
+		r.columns = append(r.columns, relColumn{name: f.Name, expr: in.Select.Exprs[i], at: q.At})
+	}
+	exprs, ok := s.builder.sinkColumns(v, target, r)
+	in.Select.Exprs, in.Select.Columns = exprs, target.def.Schema
+	return in, ok
+}
+
+// constantRows gives the rows of VALUES, and the one of a SELECT without FROM.
+func constantRows(q *sqlfront.Query) (rows [][]sqlfront.Expr, at diag.Pos, ok bool) {
+	if len(q.With) > 0 || len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil {
+		return nil, at, false
+	}
+	switch v := q.Body.(type) {
+	case *sqlfront.Values:
+		return v.Rows, v.At, true
+	case *sqlfront.Select:
+		if v.From != nil || v.Where != nil || v.Distinct || v.GroupBy != nil || v.Having != nil {
+			return nil, at, false
+		}
+		row := make([]sqlfront.Expr, len(v.Items))
+		for i := range v.Items {
+			row[i] = v.Items[i].Expr
+		}
+		return [][]sqlfront.Expr{row}, v.At, true
+	}
+	return nil, at, false
+}
+
+func (s *Session) bindConstants(v *sqlfront.Insert, target *table, rows [][]sqlfront.Expr, at diag.Pos) (Step, bool) {
+	st := Step{Kind: StepSelect, Pos: at, Select: &Query{Columns: target.def.Schema, Limit: -1}}
+	before := len(s.errs)
+	for _, row := range rows {
+		r := &relation{}
+		for i, x := range row {
+			e, err := s.bindNoticed(x, nil)
+			if err != nil {
+				s.fail(err)
+				continue
+			}
+			r.columns = append(r.columns, relColumn{name: fmt.Sprintf("EXPR$%d", i), expr: e, at: x.Pos()})
+		}
+		if len(r.columns) < len(row) {
+			continue
+		}
+		exprs, ok := s.builder.sinkColumns(v, target, r)
+		if !ok {
+			continue
+		}
+		st.Select.Values = append(st.Select.Values, exprs)
+	}
+	return st, len(s.errs) == before
+}
+
+// explain gives the plan of a write as text.
+func (w *Write) explain() string {
+	var b strings.Builder
+	for i := range w.Inputs {
+		if rows := w.Inputs[i].Select.Values; rows != nil {
+			fmt.Fprintf(&b, "== Physical Plan ==\nValues [%d]\n", len(rows))
+			for _, row := range rows {
+				texts := make([]string, len(row))
+				for k, e := range row {
+					texts[k] = expr.String(e)
+				}
+				fmt.Fprintf(&b, "  %s\n", strings.Join(texts, ", "))
+			}
+			continue
+		}
+		b.WriteString(w.Inputs[i].explain())
+	}
+	what := "Append to"
+	switch {
+	case w.Overwrite && w.Dynamic:
+		what = "Replace the partitions of these rows in"
+	case w.Overwrite && len(w.Static) > 0:
+		what = fmt.Sprintf("Replace the partitions %v of", w.Static)
+	case w.Overwrite:
+		what = "Replace all rows of"
+	}
+	fmt.Fprintf(&b, "%s %s [%s], one commit\n", what, w.Target.Name, strings.Join(w.Target.Schema.Names(), ", "))
+	return b.String()
+}
