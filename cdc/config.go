@@ -79,6 +79,8 @@ type Table struct {
 	// Follow lets the port take the columns of its table as they change at the
 	// source, and truncation with them: see dataflow.Change.
 	Follow bool
+	// AppendOnly emits every change as an insert, whatever it does to the row.
+	AppendOnly bool
 	// Schema is what is emitted; its columns are found at the source by name.
 	Schema *columnar.Schema
 	// Metadata holds the metadata key of each column of Schema, "" for a column

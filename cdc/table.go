@@ -202,6 +202,9 @@ func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Ba
 	}
 	if len(t.visible) == len(b.Cols) && !slices.ContainsFunc(t.visible, func(j int) bool { return j < 0 }) {
 		b.Schema = t.def.Schema
+		if t.def.AppendOnly {
+			b.Kinds = nil
+		}
 		return out.Emit(ctx, t.port, b)
 	}
 	cols := make([]arrow.Array, len(t.visible))
@@ -217,7 +220,11 @@ func (t *table) emit(ctx context.Context, out dataflow.Collector, b *columnar.Ba
 		b.Cols[j].Retain()
 		cols[i] = b.Cols[j]
 	}
-	e := columnar.NewBatch(t.def.Schema, b.Kinds, cols, b.Rows())
+	kinds := b.Kinds
+	if t.def.AppendOnly {
+		kinds = nil
+	}
+	e := columnar.NewBatch(t.def.Schema, kinds, cols, b.Rows())
 	b.Release()
 	return out.Emit(ctx, t.port, e)
 }

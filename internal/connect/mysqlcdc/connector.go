@@ -32,14 +32,20 @@ func (Connector) Name() string { return "mysql-cdc" }
 // Options declares the WITH keys.
 func (Connector) Options() *configs.Set { return Options }
 
-// SourceMode is All: both images of an update are read.
-func (Connector) SourceMode(*connect.Table) connect.ChangelogMode { return connect.All }
+// SourceMode is All, as both images of an update are read, or InsertOnly where
+// every change is given as an insert.
+func (Connector) SourceMode(t *connect.Table) connect.ChangelogMode {
+	if appendOnly.Get(t.Options) {
+		return connect.InsertOnly
+	}
+	return connect.All
+}
 
 // Group joins the tables of one account at one server that start alike: they
 // share a binlog connection and thus see each transaction at once.
 func (Connector) Group(t *connect.Table) string {
 	parts := []string{fmt.Sprintf("%s@%s:%d", username.Get(t.Options), hostname.Get(t.Options), port.Get(t.Options))}
-	if mode := startupMode.Get(t.Options); mode != "initial" {
+	if mode := modeOf(t.Options); mode != "initial" {
 		parts = append(parts, "from", mode)
 		for _, key := range []string{startFile.Key, startPos.Key, startGTIDs.Key, startMillis.Key} {
 			if v, ok := t.Options[key]; ok {
@@ -51,7 +57,7 @@ func (Connector) Group(t *connect.Table) string {
 }
 
 // Bounded reports scan.startup.mode = snapshot.
-func (Connector) Bounded(t *connect.Table) bool { return startupMode.Get(t.Options) == "snapshot" }
+func (Connector) Bounded(t *connect.Table) bool { return modeOf(t.Options) == "snapshot" }
 
 // CheckTable checks key, metadata columns, and options that depend on each other.
 func (Connector) CheckTable(t *connect.Table) error {
@@ -63,7 +69,7 @@ func (Connector) CheckTable(t *connect.Table) error {
 		}
 		errs = append(errs, e)
 	}
-	mode := startupMode.Get(t.Options)
+	mode := modeOf(t.Options)
 	reads := mode == "initial" || mode == "snapshot"
 	if reads && len(t.PrimaryKey) == 0 && !chunkKey.IsSet(t.Options) {
 		add(diag.CodeNoPrimaryKey, "", "a mysql-cdc table needs a primary key to be read in chunks",
@@ -72,6 +78,12 @@ func (Connector) CheckTable(t *connect.Table) error {
 	if mode == "specific-offset" && !startGTIDs.IsSet(t.Options) && (!startFile.IsSet(t.Options) || !startPos.IsSet(t.Options)) {
 		add(diag.CodeMissingOption, "scan.startup.mode", "specific-offset needs a place to start from",
 			"add 'scan.startup.specific-offset.gtid-set', or '.file' and '.pos'")
+	}
+	if engineMode.IsSet(t.Options) && startupMode.IsSet(t.Options) {
+		without := configs.Values{engineMode.Key: t.Options[engineMode.Key]}
+		if other := modeOf(without); other != mode {
+			add(diag.CodeBadOption, engineMode.Key, fmt.Sprintf("it means '%s', but 'scan.startup.mode' is '%s'", other, mode), "leave one of the two out")
+		}
 	}
 	if mode == "timestamp" && !startMillis.IsSet(t.Options) {
 		add(diag.CodeMissingOption, "scan.startup.mode", "timestamp needs a time to start from", "add 'scan.startup.timestamp-millis'")
@@ -179,6 +191,9 @@ func connection(v configs.Values) (cdc.Config, error) {
 	case "string":
 		cfg.ZeroDate = mysqlrow.ZeroDateText
 	}
+	if !zeroDate.IsSet(v) && jdbcZero.Get(v) == "EXCEPTION" {
+		cfg.ZeroDate = mysqlrow.ZeroDateError
+	}
 	cfg.SpacedJSON, cfg.BitsLittleEndian = !legacyJSON.Get(v), bitOrder.Get(v) == "little-endian"
 	return cfg, nil
 }
@@ -187,7 +202,7 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 	t := st.Table
 	out := cdc.Table{
 		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
-		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, ChunkKey: chunkKey.Get(t.Options),
+		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, ChunkKey: chunkKey.Get(t.Options), AppendOnly: appendOnly.Get(t.Options),
 	}
 	db, oneDB := plainName(out.Database)
 	name, oneName := plainName(out.Name)
@@ -207,7 +222,7 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 
 func startup(v configs.Values) cdc.Startup {
 	s := cdc.Startup{File: startFile.Get(v), Offset: uint64(startPos.Get(v)), GTIDs: startGTIDs.Get(v), Millis: startMillis.Get(v)}
-	switch startupMode.Get(v) {
+	switch modeOf(v) {
 	case "snapshot":
 		s.Mode = cdc.StartSnapshot
 	case "earliest-offset":
@@ -236,7 +251,7 @@ func chooseServerID(v configs.Values) uint32 {
 // asNeeded reports whether the server may decide about TLS: where the script
 // does not, or prefers it.
 func asNeeded(v configs.Values) bool {
-	return !sslMode.IsSet(v) && !useSSL.IsSet(v) || sslMode.Get(v) == "PREFERRED"
+	return !sslMode.IsSet(v) && !useSSL.IsSet(v) && !requireSSL.Get(v) || sslMode.Get(v) == "PREFERRED"
 }
 
 // tlsConfig gives the TLS settings, nil for a plain connection.
@@ -247,7 +262,7 @@ func tlsConfig(v configs.Values) *tls.Config {
 	case "REQUIRED":
 		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
 	default:
-		if useSSL.Get(v) || mode == "PREFERRED" {
+		if useSSL.Get(v) || requireSSL.Get(v) || mode == "PREFERRED" {
 			return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
 		}
 		return nil

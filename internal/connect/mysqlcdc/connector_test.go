@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"leat/cdc/mysqlrow"
 	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/connect"
@@ -55,10 +56,29 @@ func TestOptionsAreCheckedByClass(t *testing.T) {
 		{"scan.incremental.snapshot.chunk.size", "1", "must be greater than 1", ""},
 		{"scan.newly-added-table.enabled", "true", "", ""},
 		{"scan.newly-added-table.enabled", "false", "", ""},
-		{"scan.read-changelog-as-append-only.enabled", "true", "leat refuses 'true'", ""},
+		{"scan.read-changelog-as-append-only.enabled", "true", "", ""},
 		{"scan.snapshot.fetch.size", "2048", "", "rows are streamed"},
 		{"debezium.snapshot.locking.mode", "none", "", "own way"},
-		{"debezium.skipped.operations", "d", "refuses it", ""},
+		{"debezium.skipped.operations", "d", "'ignore-delete' = 'true'", ""},
+		{"debezium.skipped.operations", "none", "", ""},
+		{"debezium.snapshot.mode", "never", "", ""},
+		{"debezium.snapshot.mode", "custom", "is not run", ""},
+		{"debezium.snapshot.mode", "nevermore", "is not one of", ""},
+		{"debezium.decimal.handling.mode", "string", "", "declared type"},
+		{"debezium.bigint.unsigned.handling.mode", "precise", "", "declared type"},
+		{"debezium.binary.handling.mode", "bytes", "", ""},
+		{"debezium.binary.handling.mode", "base64", "is not run", ""},
+		{"debezium.event.deserialization.failure.handling.mode", "fail", "", ""},
+		{"debezium.event.deserialization.failure.handling.mode", "skip", "is not run", ""},
+		{"debezium.database.history.kafka.topic", "x", "", "own way"},
+		{"debezium.column.exclude.list", "a", "refuses it", ""},
+		{"jdbc.properties.serverTimezone", "Asia/Shanghai", "", ""},
+		{"jdbc.properties.serverTimezone", "Mars/Olympus", "is not a time zone", ""},
+		{"jdbc.properties.zeroDateTimeBehavior", "convertToNull", "", ""},
+		{"jdbc.properties.zeroDateTimeBehavior", "ROUND", "is not run", ""},
+		{"jdbc.properties.requireSSL", "true", "", ""},
+		{"jdbc.properties.tinyInt1isBit", "false", "", "declared type"},
+		{"jdbc.properties.characterEncoding", "UTF-8", "", "own way"},
 		{"scan.startup.specific-offset.skip-events", "3", "refuses it", ""},
 		{"connect.timeout", "100 ms", "longer than 250 ms", ""},
 		{"scan.startup.mod", "initial", "no such option", ""},
@@ -155,4 +175,44 @@ func TestServerIDStaysInItsRange(t *testing.T) {
 			t.Fatalf("id %d of 7-9", id)
 		}
 	}
+}
+
+// TestOptionsOfEnginesHaveTheirMeaning compares what options of Debezium and of the
+// JDBC driver do with what leat's own do.
+func TestOptionsOfEnginesHaveTheirMeaning(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		what string
+		is   func(configs.Values) any
+		pair []string
+		want any
+	}{
+		{"mode", func(v configs.Values) any { return modeOf(v) }, nil, "initial"},
+		{"mode", func(v configs.Values) any { return modeOf(v) }, []string{"debezium.snapshot.mode", "NEVER"}, "latest-offset"},
+		{"mode", func(v configs.Values) any { return modeOf(v) }, []string{"debezium.snapshot.mode", "initial_only"}, "snapshot"},
+		{"mode", func(v configs.Values) any { return modeOf(v) }, []string{"debezium.snapshot.mode", "when_needed"}, "initial"},
+		{"mode", func(v configs.Values) any { return modeOf(v) }, []string{"debezium.snapshot.mode", "never", "scan.startup.mode", "earliest-offset"}, "earliest-offset"},
+		{"zero dates", zeroOf, nil, mysqlrow.ZeroDateNull},
+		{"zero dates", zeroOf, []string{"jdbc.properties.zeroDateTimeBehavior", "exception"}, mysqlrow.ZeroDateError},
+		{"zero dates", zeroOf, []string{"jdbc.properties.zeroDateTimeBehavior", "exception", "leat.zero-date", "epoch"}, mysqlrow.ZeroDateEpoch},
+		{"TLS", func(v configs.Values) any { return tlsConfig(v) != nil && !asNeeded(v) }, []string{"jdbc.properties.requireSSL", "true"}, true},
+		{"inserts", func(v configs.Values) any { return New().SourceMode(define(v)) == connect.InsertOnly }, []string{"scan.read-changelog-as-append-only.enabled", "true"}, true},
+		{"inserts", func(v configs.Values) any { return New().SourceMode(define(v)) == connect.InsertOnly }, nil, false},
+		{"bounded", func(v configs.Values) any { return New().Bounded(define(v)) }, []string{"debezium.snapshot.mode", "initial_only"}, true},
+	} {
+		if got := tt.is(values(tt.pair...)); got != tt.want {
+			t.Errorf("%s under %v: %v, want %v", tt.what, tt.pair, got, tt.want)
+		}
+	}
+	if err := New().CheckTable(define(values("debezium.snapshot.mode", "never", "scan.startup.mode", "initial"))); err == nil || !strings.Contains(err.Error(), "it means 'latest-offset'") {
+		t.Errorf("got %v, want both options named", err)
+	}
+}
+
+func zeroOf(v configs.Values) any {
+	cfg, err := connection(v)
+	if err != nil {
+		return err
+	}
+	return cfg.ZeroDate
 }

@@ -88,6 +88,12 @@ func (d *discovery) checkOptions() error {
 	v[database.Key], v[table.Key] = configs.Value{Text: "database"}, configs.Value{Text: "table"}
 	notices, errs := Options.Check(v, configs.CheckOptions{})
 	d.out.Notices = notices
+	if appendOnly.Get(v) {
+		errs = append(errs, notForCopies(appendOnly.Key, "a copy follows updates and deletes"))
+	}
+	if !jdbcTinyInt.Get(v) {
+		errs = append(errs, notForCopies(jdbcTinyInt.Key, "a copy of TINYINT(1) is BOOLEAN until the column gets another type"))
+	}
 	if !newTables.IsSet(d.spec.Options) {
 		// Tables come and go in a database.
 		d.spec.Options = v
@@ -96,6 +102,14 @@ func (d *discovery) checkOptions() error {
 		v[newTables.Key] = configs.Value{Text: "true"}
 	}
 	return errs.Err()
+}
+
+// notForCopies refuses an option that a table of a script may have.
+func notForCopies(key, reason string) *diag.Error {
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeBadOption, Option: key, Msg: "leat refuses it for copies of whole tables: " + reason,
+		Hint: "leave the option out, or carry the table by a script",
+	}
 }
 
 func (d *discovery) take(t *cdc.TableInfo) {

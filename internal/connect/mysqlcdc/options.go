@@ -25,7 +25,7 @@ var (
 	serverID = configs.String(Options, "server-id", "", "Id that the reader has among the replicas of the server, a number or a range such as 5400-5408; random in 5400-6400 by default.",
 		configs.Optional(), configs.Check(parseText, func(s string) error { _, _, err := parseServerID(s); return err }))
 	serverZone = configs.String(Options, "server-time-zone", "", "Zone of the server, whose wall clock TIMESTAMP columns show; found at the server by default.",
-		configs.Optional(), configs.Check(parseText, func(s string) error { _, err := configs.ParseZone(s); return err }))
+		configs.Optional(), configs.WithAliases("jdbc.properties.serverTimezone"), configs.Check(parseText, func(s string) error { _, err := configs.ParseZone(s); return err }))
 )
 
 // How the tables are read before the changes.
@@ -46,8 +46,12 @@ var (
 		}
 		return nil
 	}))
-	zeroDate   = configs.Enum(Options, "leat.zero-date", "null", "What becomes of dates that do not exist, such as 0000-00-00: NULL where allowed, the start of 1970, an error, or the server's digits in columns declared as STRING.", []string{"null", "epoch", "error", "string"})
-	bitOrder   = configs.Enum(Options, "leat.bit-order", "big-endian", "Order of the bytes of BIT(n) columns: as the server shows them, or as Flink's connector gives them.", []string{"big-endian", "little-endian"})
+	zeroDate = configs.Enum(Options, "leat.zero-date", "null", "What becomes of dates that do not exist, such as 0000-00-00: NULL where allowed, the start of 1970, an error, or the server's digits in columns declared as STRING.", []string{"null", "epoch", "error", "string"})
+	bitOrder = configs.Enum(Options, "leat.bit-order", "big-endian", "Order of the bytes of BIT(n) columns: as the server shows them, or as Flink's connector gives them.", []string{"big-endian", "little-endian"})
+	// jdbcZero says the same for rows of the snapshot in Flink's connector.
+	jdbcZero = configs.Enum(Options, "jdbc.properties.zeroDateTimeBehavior", "CONVERT_TO_NULL", "As leat.zero-date 'null' or 'error'.",
+		[]string{"CONVERT_TO_NULL", "EXCEPTION", "ROUND", "convertToNull", "round"}, configs.RefuseWords("CONVERT_TO_NULL", "ROUND", "round"))
+	appendOnly = configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert: both images of an update, and the row that a delete takes away. The metadata row_kind tells them apart.")
 	legacyJSON = configs.Bool(Options, "use.legacy.json.format", true, "JSON text has no blanks after ':' and ','; false gives the text that the server prints. Snapshot and binlog give the same text.")
 )
 
@@ -72,6 +76,7 @@ var (
 	maxRetries = configs.Int(Options, "connect.max-retries", 3, "How often in a row a broken connection is tried again.", above(0))
 	heartbeat  = configs.Duration(Options, "heartbeat.interval", 30*time.Second, "How often the position moves while the tables are idle; leat moves it at least every second.")
 	sslMode    = configs.Enum(Options, "jdbc.properties.sslMode", "DISABLED", "TLS to the server.", []string{"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"})
+	requireSSL = configs.Bool(Options, "jdbc.properties.requireSSL", false, "TLS to the server, without a check of its certificate.")
 	useSSL     = configs.Bool(Options, "jdbc.properties.useSSL", false, "TLS to the server, without a check of its certificate.")
 )
 
@@ -86,26 +91,76 @@ func init() {
 	configs.Bool(Options, "scan.incremental.snapshot.unbounded-chunk-first.enabled", true, "Read the open-ended chunk first.", configs.NoMeaningHere("chunks hold bounded memory in any order"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.upper-bound", 1000, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.upper-bound"), configs.NoMeaningHere("chunks are cut by the index"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.lower-bound", 0.05, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.lower-bound"), configs.NoMeaningHere("chunks are cut by the index"))
-	configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert.", only(false, "leat gives changes as changes"))
 	configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Follow gh-ost and pt-online-schema-change.", only(false, "leat does not follow these tools yet"))
 	for _, key := range []string{"scan.startup.specific-offset.skip-events", "scan.startup.specific-offset.skip-rows"} {
 		configs.Int(Options, key, 0, "What to skip after the offset.", configs.RefusedHere("it would cut a transaction", "give the place of a transaction without it"))
 	}
+	engineOptions()
+	Options.Prefix("debezium.", "Settings of the Debezium engine.", configs.NoMeaningHere(own))
+	Options.Prefix("jdbc.properties.", "Settings of the JDBC driver.", configs.NoMeaningHere(own))
+}
+
+// jdbcTinyInt is only of interest to copies of whole tables: a script declares its types.
+var jdbcTinyInt = configs.Bool(Options, "jdbc.properties.tinyInt1isBit", true, "TINYINT(1) is a boolean.", configs.NoMeaningHere("the declared type decides"))
+
+// engineMode is the option of Debezium's engine for scan.startup.mode.
+var engineMode = configs.Enum(Options, "debezium.snapshot.mode", "initial", "The startup mode as Debezium names it: never, no_data and schema_only are latest-offset, initial_only is snapshot.",
+	[]string{"initial", "when_needed", "never", "no_data", "schema_only", "initial_only", "always", "configuration_based", "custom", "recovery", "schema_only_recovery"},
+	configs.RefuseWords("initial", "always", "configuration_based", "custom", "recovery", "schema_only_recovery"))
+
+// modeOf is where a table starts, by either option.
+func modeOf(v configs.Values) string {
+	if startupMode.IsSet(v) {
+		return startupMode.Get(v)
+	}
+	switch engineMode.Get(v) {
+	case "never", "no_data", "schema_only":
+		return "latest-offset"
+	case "initial_only":
+		return "snapshot"
+	default:
+		return startupMode.Get(v)
+	}
+}
+
+// engineOptions declares the settings of the Debezium engine that have an effect
+// there which leat has another way, or none, for.
+func engineOptions() {
+	const declared = "the declared type of a column decides"
+	for _, x := range []struct {
+		key    string
+		words  []string
+		reason string // why the words mean nothing here, "" where some do and are refused
+		write  string
+		refuse []string
+	}{
+		{"debezium.decimal.handling.mode", []string{"precise", "string", "double"}, declared, "", nil},
+		{"debezium.bigint.unsigned.handling.mode", []string{"long", "precise"}, declared, "", nil},
+		{"debezium.time.precision.mode", []string{"adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"}, declared, "", nil},
+		{"debezium.binary.handling.mode", []string{"bytes", "base64", "base64-url-safe", "hex"}, "", "bytes", []string{"base64", "base64-url-safe", "hex"}},
+		{"debezium.event.deserialization.failure.handling.mode", []string{"fail", "warn", "skip", "ignore"}, "", "fail", []string{"warn", "skip", "ignore"}},
+		{"debezium.event.processing.failure.handling.mode", []string{"fail", "warn", "skip", "ignore"}, "", "fail", []string{"warn", "skip", "ignore"}},
+	} {
+		how := configs.RefuseWords(x.write, x.refuse...)
+		if x.reason != "" {
+			how = configs.NoMeaningHere(x.reason)
+		}
+		configs.Enum(Options, x.key, x.words[0], "Setting of the Debezium engine.", x.words, how)
+	}
+	configs.String(Options, "debezium.skipped.operations", "none", "Setting of the Debezium engine.", configs.Check(parseText, func(s string) error {
+		if s != "none" && s != "" {
+			return errors.New("leat skips no operations; a table of the lake leaves deletes out with 'ignore-delete' = 'true'")
+		}
+		return nil
+	}))
 	for _, x := range [][2]string{
-		{"debezium.skipped.operations", "filter in the SELECT of the INSERT statement"},
 		{"debezium.column.exclude.list", "leave the columns out of the CREATE TABLE statement"},
-		{"debezium.snapshot.mode", "use 'scan.startup.mode'"},
-		{"debezium.binary.handling.mode", "leave it out; binary columns are BYTES"},
-		{"debezium.decimal.handling.mode", "leave it out; declare the column as DECIMAL or STRING"},
-		{"debezium.bigint.unsigned.handling.mode", "leave it out; declare the column as DECIMAL(20, 0)"},
-		{"debezium.time.precision.mode", "leave it out; declare the precision of the column"},
+		{"debezium.column.include.list", "declare these columns in the CREATE TABLE statement"},
 		{"debezium.gtid.source.includes", "leave it out; all transactions are read"},
 		{"debezium.gtid.source.excludes", "leave it out; all transactions are read"},
 	} {
 		configs.String(Options, x[0], "", "Setting of the Debezium engine.", configs.Optional(), configs.RefusedHere("ignoring it would change what is read", x[1]))
 	}
-	Options.Prefix("debezium.", "Settings of the Debezium engine.", configs.NoMeaningHere(own))
-	Options.Prefix("jdbc.properties.", "Settings of the JDBC driver.", configs.NoMeaningHere(own))
 }
 
 func parseText(s string) (string, error) { return s, nil }

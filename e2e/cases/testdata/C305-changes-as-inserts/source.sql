@@ -1,0 +1,11 @@
+DROP DATABASE IF EXISTS app;
+CREATE DATABASE app;
+USE app;
+CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(10));
+INSERT INTO t VALUES (1, 'a'), (2, 'b');
+-- @job-started
+USE app;
+UPDATE t SET v = 'aa' WHERE id = 1;
+DELETE FROM t WHERE id = 2;
+INSERT INTO t VALUES (3, 'c');
+UPDATE t SET id = 4 WHERE id = 3;
