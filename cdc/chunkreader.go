@@ -195,7 +195,7 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed passedMark
 		if err := r.sn.pace.wait(ctx, r.sn.stopped, 1, int64(len(packet))); err != nil {
 			return err
 		}
-		if b.Len() < batchRows && size < batchBytes {
+		if b.Len() < batchRows && size < min(batchBytes, r.sn.cfg.chunkBytes()) {
 			return nil
 		}
 		rows, taken, size = rows+int64(b.Len()), taken+size, 0

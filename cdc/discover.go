@@ -73,6 +73,20 @@ const columnQuery = `SELECT COLUMN_NAME, LOWER(DATA_TYPE), COLUMN_TYPE, CHARACTE
  NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL, EXTRA, GENERATION_EXPRESSION
  FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION`
 
+// describeNow is describe for a table that a statement in the log has changed: the
+// statement is in the log before the server shows what it did. The lock that it
+// holds until then keeps others from opening the table.
+func (n *conn) describeNow(database, table string) (*sourceTable, error) {
+	if err := n.exec("SET SESSION lock_wait_timeout = 10"); err != nil {
+		return nil, err
+	}
+	// A table that is gone, or locked for long, is described as the server shows it.
+	if err := n.exec("SELECT 1 FROM " + sqlName(database, table) + " LIMIT 0"); err != nil && errorCode(err) == 0 {
+		return nil, err
+	}
+	return n.describe(database, table)
+}
+
 // describe reads columns, keys and estimates of a table; nil if there is none.
 func (n *conn) describe(database, table string) (*sourceTable, error) {
 	db, tb := literal(database), literal(table)

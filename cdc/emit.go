@@ -151,7 +151,9 @@ func (r *Reader) readAgain(c *chunk) (done bool, err error) {
 	if errors.Is(c.err, errTooLarge) {
 		c.table.seq.drop(c)
 		r.run.snap.hold(-c.bytes)
-		r.run.snap.add(c.split(c.count))
+		p := c.split(c.count)
+		r.log.Debug("chunk is cut in smaller ones", "table", c.table.id(), "rows_read", c.count, "rows", p.limit)
+		r.run.snap.add(p)
 		return true, nil
 	}
 	if c.tries == 0 {

@@ -104,7 +104,7 @@ func (r *Reader) altered(ctx context.Context, t *table) error {
 		return err
 	}
 	defer n.close()
-	src, err := n.describe(t.def.Database, t.def.Name)
+	src, err := n.describeNow(t.def.Database, t.def.Name)
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
@@ -116,7 +116,9 @@ func (r *Reader) altered(ctx context.Context, t *table) error {
 
 // switchTo reads the table by another version of its columns from here on.
 func (r *Reader) switchTo(t *table, src *sourceTable) error {
-	if sameColumns(t.src.columns, src.columns) {
+	// Changes are merged into chunks by the key that the rows had when it was read.
+	sameKey := t.seq.complete() || slices.EqualFunc(t.src.primary, src.primary, strings.EqualFold)
+	if sameKey && sameColumns(t.src.columns, src.columns) {
 		return nil
 	}
 	next := &table{def: t.def, port: t.port}
@@ -192,7 +194,7 @@ func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, caus
 		return nil, err
 	}
 	defer n.close()
-	now, err := n.describe(t.def.Database, t.def.Name)
+	now, err := n.describeNow(t.def.Database, t.def.Name)
 	if err != nil {
 		return nil, sourceError(n.addr, err)
 	}
