@@ -82,10 +82,10 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 				t.seq.commit(e.id, e.file, e.offset)
 			}
 		}
+		r.pos.prepared.take(e.xa, &r.pos)
 		if r.pos.GTID != nil && e.id.gno != 0 {
 			r.pos.GTID.Add(e.id)
 		}
-		r.pos.prepared.take(e.xa)
 		r.pos.TimeMillis = e.millis
 		r.move(e.file, e.offset)
 		s.open.active = false
@@ -159,7 +159,14 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		}
 		t.empty = false
 		before := t.seq.out.Len()
-		if err := t.seq.apply(b.layout, e.rows); err != nil {
+		layout, rows := b.layout, e.rows
+		if !layout.Whole(rows) {
+			var err error
+			if rows, layout, err = layout.Complete(rows, t.before); err != nil {
+				return t.at(-1, r.incomplete(t, err))
+			}
+		}
+		if err := t.seq.apply(layout, rows); err != nil {
 			return t.at(-1, err)
 		}
 		n := t.seq.out.Len()

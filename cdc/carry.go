@@ -142,7 +142,7 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 // take goes on with the columns of next. Chunks under way are read again.
 func (t *table) take(next *table) {
 	recut := t.plan.KeyOrder() != next.plan.KeyOrder()
-	t.schema, t.visible, t.src, t.plan, t.key, t.cut, t.uncut = next.schema, next.visible, next.src, next.plan, next.key, next.cut, next.uncut
+	t.schema, t.visible, t.src, t.plan, t.key, t.cut, t.uncut, t.before = next.schema, next.visible, next.src, next.plan, next.key, next.cut, next.uncut, next.before
 	t.seq.out, t.seq.keyed = mysqlrow.NewBuilder(t.plan, batchRows), len(t.cut) > 0
 	if recut {
 		// Ranges under one order are none under the other: what is cut is void.

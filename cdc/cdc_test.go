@@ -1,6 +1,7 @@
 package cdc
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -247,15 +248,12 @@ func TestQueueIsBoundedInBytes(t *testing.T) {
 func TestPayloadHeadIsBounded(t *testing.T) {
 	t.Parallel()
 	good := []byte{1, 1, 3, 2, 1, 0, 3, 1, 9, 0, 'a', 'b', 'c'}
-	data, kind, err := payloadFields(good)
-	if err != nil || string(data) != "abc" || kind != 0 {
-		t.Fatalf("%q %d %v", data, kind, err)
+	p, err := readPayload(bytes.NewReader(good))
+	if err != nil || string(good[p.at:]) != "abc" || p.compression != 0 || p.size != 9 {
+		t.Fatalf("%+v %v", p, err)
 	}
 	for n := range len(good) - 3 {
-		if n == 10 {
-			continue
-		}
-		if _, _, err := payloadFields(good[:n]); err == nil {
+		if _, err := readPayload(bytes.NewReader(good[:n])); err == nil {
 			t.Errorf("%d bytes are taken", n)
 		}
 	}

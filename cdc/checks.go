@@ -79,12 +79,6 @@ func binlogErrors(s *server) diag.List {
 	if v := s.vars["binlog_format"]; v != "ROW" {
 		add("binlog_format is "+v, "SET GLOBAL binlog_format = 'ROW'; sessions keep the old value until they connect again")
 	}
-	if v := s.vars["binlog_row_image"]; v != "" && v != "FULL" {
-		add("binlog_row_image is "+v+", so that rows lack columns", "SET GLOBAL binlog_row_image = 'FULL'; sessions keep the old value until they connect again")
-	}
-	if v := s.vars["binlog_row_value_options"]; v != "" {
-		add("binlog_row_value_options is "+v+", so that JSON values come in parts", "SET GLOBAL binlog_row_value_options = ''; sessions keep the old value until they connect again")
-	}
 	return errs
 }
 
@@ -219,8 +213,15 @@ func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 		}
 		return t.missingTable(n)
 	}
+	var errs diag.List
 	if err := t.fit(src, r.cells()); err != nil {
-		return err
+		errs.Add(err)
+	}
+	if err := t.imageError(r.server, src); err != nil {
+		errs.Add(t.at(-1, err))
+	}
+	if len(errs) > 0 {
+		return errs
 	}
 	r.note(t)
 	return r.noteCascades(n, t)

@@ -53,6 +53,9 @@ type Config struct {
 	ZeroDate mysqlrow.ZeroDate
 	// BitsLittleEndian and SpacedJSON are those of mysqlrow.Options.
 	BitsLittleEndian, SpacedJSON bool
+	// Scratch is a local folder for rows of XA transactions that do not fit into
+	// memory; it is empty when an attempt begins.
+	Scratch string
 	// NewTables lets a restored job read tables that its state does not know.
 	NewTables bool
 	// Watch takes up tables that come while the reader runs; nil reads those of Tables alone.
@@ -88,6 +91,9 @@ type Table struct {
 	Metadata []string
 	// PrimaryKey is the declared key. An update that changes it is emitted as -D and +I.
 	PrimaryKey []string
+	// Before names the columns of Schema, besides those of PrimaryKey, whose values
+	// before a change are used; nil stands for all. Where the log lacks others, they are NULL.
+	Before []string
 	// ChunkKey names the column that cuts the snapshot; "" chooses the key.
 	ChunkKey string
 }

@@ -45,8 +45,12 @@ type binding struct {
 // dumper is one binlog connection: it asks the server for the log from a
 // position and turns packets into events. run is a goroutine of its own.
 type dumper struct {
-	conn  *conn
-	queue *queue
+	cfg    *Config
+	conn   *conn
+	queue  *queue
+	server *server
+	// emit takes the events; it puts them into queue but for a look into the log.
+	emit  func(ctx context.Context, e event) error
 	uuid  string
 	maria bool
 	// tables are those known when the connection began; watch tells which others may come.
@@ -77,6 +81,8 @@ type dumper struct {
 	xa         *xaReading // nil outside of the first piece of an XA transaction
 	// prepared are the XA transactions whose end is still to come.
 	prepared xaTransactions
+	// wanted is what a connection looks for that reads the log once more.
+	wanted *wantedXA
 }
 
 // slabSize is the size of the blocks that event bytes are carved from: one
@@ -91,7 +97,7 @@ func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*t
 		return nil, err
 	}
 	d := &dumper{
-		conn: n, queue: q, uuid: s.uuid, maria: s.mariadb, tables: tables, watch: c.Watch, parser: replication.NewBinlogParser(),
+		cfg: c, conn: n, queue: q, server: s, emit: q.put, uuid: s.uuid, maria: s.mariadb, tables: tables, watch: c.Watch, parser: replication.NewBinlogParser(),
 		maps: map[uint64]*tableMap{}, heartbeat: c.heartbeat(), file: pos.File, offset: pos.Offset,
 		prepared: pos.prepared.clone(),
 	}
@@ -184,12 +190,18 @@ func dumpCommand(serverID uint32, pos Position, maria bool) []byte {
 // run reads until the connection ends, which is its last event.
 func (d *dumper) run(ctx context.Context) {
 	err := d.read(ctx)
+	d.end()
+	if ctx.Err() == nil {
+		_ = d.emit(ctx, event{kind: evLost, err: err})
+	}
+}
+
+// end releases what the connection holds.
+func (d *dumper) end() {
 	d.conn.close()
+	d.dropXA()
 	if d.zstd != nil {
 		d.zstd.Close()
-	}
-	if ctx.Err() == nil {
-		_ = d.queue.put(ctx, event{kind: evLost, err: err})
 	}
 }
 
@@ -201,10 +213,16 @@ func (d *dumper) read(ctx context.Context) (err error) {
 	}()
 	pr := packetReader{rd: d.conn.rd}
 	for {
-		if d.conn.rd.Buffered() == 0 {
-			if err := d.conn.SetReadDeadline(time.Now().Add(3*d.heartbeat + 30*time.Second)); err != nil {
-				return fmt.Errorf("%w: %w", errLost, err)
+		if err := d.wait(); err != nil {
+			return err
+		}
+		if large, err := d.largePayload(&pr); err != nil {
+			return err
+		} else if large {
+			if err := d.streamPayload(ctx, &pr); err != nil {
+				return err
 			}
+			continue
 		}
 		packet, err := d.packet(&pr)
 		if err != nil {
@@ -221,6 +239,17 @@ func (d *dumper) read(ctx context.Context) (err error) {
 			return fmt.Errorf("%w: the server ended the binlog", errLost)
 		}
 	}
+}
+
+// wait limits how long the next read of the socket may take.
+func (d *dumper) wait() error {
+	if d.conn.rd.Buffered() > 0 {
+		return nil
+	}
+	if err := d.conn.SetReadDeadline(time.Now().Add(3*d.heartbeat + 30*time.Second)); err != nil {
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	return nil
 }
 
 // packet reads the next packet into the slab, because events outlive the read buffer.

@@ -53,15 +53,21 @@ func (d *dumper) event(ctx context.Context, raw []byte) error {
 		raw, body = raw[:len(raw)-replication.BinlogChecksumLength], body[:n]
 		binary.LittleEndian.PutUint32(raw[9:], uint32(len(raw)))
 	}
-	const artificial = 0x20
-	if h.flags&artificial == 0 && h.kind != replication.HEARTBEAT_EVENT {
-		if h.end != 0 {
-			d.advance(h.end)
-		} else if d.maria { // since 11.4 only the last event of a transaction tells
-			d.offset += uint64(h.size)
-		}
-	}
+	d.passed(h)
 	return d.dispatch(ctx, h, raw, body)
+}
+
+// passed takes over the place of an event in the log.
+func (d *dumper) passed(h header) {
+	const artificial = 0x20
+	if h.flags&artificial != 0 || h.kind == replication.HEARTBEAT_EVENT {
+		return
+	}
+	if h.end != 0 {
+		d.advance(h.end)
+	} else if d.maria { // since 11.4 only the last event of a transaction tells
+		d.offset += uint64(h.size)
+	}
 }
 
 // advance takes over the end of an event. The log has 32 bits for it, so that
@@ -108,21 +114,19 @@ func (d *dumper) parse(raw []byte) (*replication.BinlogEvent, error) {
 // compressed transaction.
 func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error {
 	if d.xa != nil && (h.kind == replication.TABLE_MAP_EVENT || rowsKind(h.kind)) {
-		return d.keepXA(h, raw, body)
+		return d.keepXA(ctx, h, raw, body)
 	}
 	switch h.kind {
 	case replication.TABLE_MAP_EVENT:
 		return d.tableMap(body)
-	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2,
+	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2, replication.PARTIAL_UPDATE_ROWS_EVENT,
 		replication.MARIADB_WRITE_ROWS_COMPRESSED_EVENT_V1, replication.MARIADB_UPDATE_ROWS_COMPRESSED_EVENT_V1, replication.MARIADB_DELETE_ROWS_COMPRESSED_EVENT_V1:
 		return d.rows(ctx, h.kind, body)
 	case replication.WRITE_ROWS_EVENTv1, replication.UPDATE_ROWS_EVENTv1, replication.DELETE_ROWS_EVENTv1:
 		if d.maria {
 			return d.rows(ctx, h.kind, body)
 		}
-		return d.foreignRows(h.kind, body)
-	case replication.PARTIAL_UPDATE_ROWS_EVENT:
-		return d.foreignRows(h.kind, body)
+		return d.foreignRows(body)
 	case replication.MARIADB_GTID_EVENT:
 		return d.mariaBegin(h, raw, body)
 	case replication.MARIADB_QUERY_COMPRESSED_EVENT:
@@ -164,7 +168,7 @@ func (d *dumper) idle(ctx context.Context) error {
 	if d.open {
 		return nil
 	}
-	return d.queue.put(ctx, event{kind: evAdvance, millis: d.fileTime * 1000, file: d.file, offset: d.offset})
+	return d.emit(ctx, event{kind: evAdvance, millis: d.fileTime * 1000, file: d.file, offset: d.offset})
 }
 
 // beat reads a heartbeat: the server has sent everything up to its position.
@@ -196,7 +200,8 @@ func (d *dumper) begin(h header, body []byte) error {
 		}
 		d.millis = int64(micros&^(1<<55)) / 1000
 	}
-	d.open, d.begun, d.xa, d.start = true, false, nil, d.offset-uint64(h.size)
+	d.dropXA()
+	d.open, d.begun, d.start = true, false, d.offset-uint64(h.size)
 	return nil
 }
 
@@ -214,7 +219,8 @@ func (d *dumper) taggedBegin(h header, raw []byte) error {
 	if d.millis == 0 {
 		d.millis = int64(e.Header.Timestamp) * 1000
 	}
-	d.open, d.begun, d.xa, d.start = true, false, nil, d.offset-uint64(h.size)
+	d.dropXA()
+	d.open, d.begun, d.start = true, false, d.offset-uint64(h.size)
 	return nil
 }
 
@@ -227,7 +233,7 @@ func (d *dumper) commitXA(ctx context.Context, h header, xa *xaEnd) error {
 		d.millis = int64(h.seconds) * 1000
 	}
 	d.open, d.begun = false, false
-	return d.queue.put(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset, xa: xa})
+	return d.emit(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset, xa: xa})
 }
 
 // query reads a QUERY event: BEGIN, COMMIT, DDL, or DML written as a statement.
@@ -265,13 +271,13 @@ func (d *dumper) query(ctx context.Context, h header, body []byte) error {
 		return d.xaStatement(ctx, h, e)
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "SET", "DO", "SELECT":
 		// Within a transaction; the edge is its end.
-		return d.queue.put(ctx, e)
+		return d.emit(ctx, e)
 	default:
 		if d.maria && d.open && !d.standalone {
-			return d.queue.put(ctx, e) // CREATE TABLE … SELECT: rows and commit follow
+			return d.emit(ctx, e) // CREATE TABLE … SELECT: rows and commit follow
 		}
 		d.open, d.begun = false, false
-		if err := d.queue.put(ctx, e); err != nil {
+		if err := d.emit(ctx, e); err != nil {
 			return err
 		}
 		return d.commit(ctx, h)

@@ -137,7 +137,7 @@ func (r *Reader) switchTo(t *table, src *sourceTable) error {
 		}
 	}
 	r.log.Info("source table changed in columns that are not read, or that still fit", "table", t.id(), "statement", clip(t.statement))
-	t.src, t.plan = src, next.plan
+	t.src, t.plan, t.before = src, next.plan, next.before
 	t.seq.out = mysqlrow.NewBuilder(t.plan, batchRows)
 	for _, c := range t.seq.reading {
 		c.again = true

@@ -116,7 +116,8 @@ func (d *dumper) mariaBegin(h header, raw, body []byte) error {
 		domain: binary.LittleEndian.Uint32(body[domainAt:]), server: binary.LittleEndian.Uint32(raw[serverAt:]),
 	}
 	d.millis = int64(h.seconds) * 1000
-	d.open, d.begun, d.xa, d.start = true, false, nil, d.offset-uint64(h.size)
+	d.dropXA()
+	d.open, d.begun, d.start = true, false, d.offset-uint64(h.size)
 	flags, rest := body[flagsAt], body[end:]
 	d.standalone = flags&mariaStandalone != 0
 	d.xaID = ""
@@ -185,7 +186,7 @@ func unpackMaria(data []byte) ([]byte, error) {
 func rowsKind(kind replication.EventType) bool {
 	switch kind {
 	case replication.WRITE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv2,
-		replication.WRITE_ROWS_EVENTv1, replication.UPDATE_ROWS_EVENTv1, replication.DELETE_ROWS_EVENTv1:
+		replication.WRITE_ROWS_EVENTv1, replication.UPDATE_ROWS_EVENTv1, replication.DELETE_ROWS_EVENTv1, replication.PARTIAL_UPDATE_ROWS_EVENT:
 		return true
 	default:
 		return packedRows(kind)

@@ -127,6 +127,13 @@ func (r *Reader) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if errors.Is(err, errSpoiled) && s.open.active {
+		return &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
+			Msg: "a transaction of the binlog of " + r.server.addr + " came broken", Cause: err,
+			Hint: "the job starts again from its last checkpoint; if it comes broken again, look whether the server can read its own log with mysqlbinlog --verify-binlog-checksum",
+		}
+	}
 	s.skip, s.connected = 0, false
 	s.resuming = s.open.active
 	return r.retry(ctx, err)

@@ -10,75 +10,10 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
-	"github.com/klauspost/compress/zstd"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/diag"
 )
-
-// payload unpacks a compressed transaction.
-func (d *dumper) payload(ctx context.Context, body []byte) error {
-	data, kind, err := payloadFields(body)
-	if err != nil {
-		return err
-	}
-	switch kind {
-	case replication.ZSTD:
-		if d.zstd == nil {
-			if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)); err != nil {
-				return fmt.Errorf("unpacking a compressed transaction: %w", err)
-			}
-		}
-		if data, err = d.zstd.DecodeAll(data, nil); err != nil {
-			return fmt.Errorf("unpacking a compressed transaction at %s:%d: %w", d.file, d.offset, err)
-		}
-	case replication.NONE:
-	default:
-		return fmt.Errorf("unpacking a compressed transaction at %s:%d: unknown compression %d", d.file, d.offset, kind)
-	}
-	clear(d.maps)
-	for len(data) > 0 {
-		h, err := readHeader(data)
-		if err != nil {
-			return err
-		}
-		if int(h.size) < replication.EventHeaderSize || int(h.size) > len(data) {
-			return fmt.Errorf("unpacking a compressed transaction at %s:%d: event of %d bytes", d.file, d.offset, h.size)
-		}
-		raw := data[:h.size]
-		data = data[h.size:]
-		if err := d.dispatch(ctx, h, raw, raw[replication.EventHeaderSize:]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// payloadFields reads the head of a TRANSACTION_PAYLOAD event.
-func payloadFields(body []byte) (data []byte, compression uint64, err error) {
-	short := errors.New("unpacking a compressed transaction: its head is cut")
-	for {
-		kind, _, n := mysql.LengthEncodedInt(body)
-		if n == 0 || n > len(body) {
-			return nil, 0, short
-		}
-		body = body[n:]
-		if kind == replication.OTW_PAYLOAD_HEADER_END_MARK {
-			return body, compression, nil
-		}
-		if len(body) == 0 {
-			return nil, 0, short
-		}
-		size, _, n := mysql.LengthEncodedInt(body)
-		if n == 0 || uint64(n)+size > uint64(len(body)) {
-			return nil, 0, short
-		}
-		if kind == replication.OTW_PAYLOAD_COMPRESSION_TYPE_FIELD {
-			compression, _, _ = mysql.LengthEncodedInt(body[n:])
-		}
-		body = body[uint64(n)+size:]
-	}
-}
 
 // tableMap reads a TABLE_MAP event, or knows it already.
 func (d *dumper) tableMap(body []byte) error {
@@ -138,6 +73,8 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 	switch kind {
 	case replication.UPDATE_ROWS_EVENTv2, replication.UPDATE_ROWS_EVENTv1, replication.MARIADB_UPDATE_ROWS_COMPRESSED_EVENT_V1:
 		r.Op = mysqlrow.OpUpdate
+	case replication.PARTIAL_UPDATE_ROWS_EVENT:
+		r.Op, r.JSONParts = mysqlrow.OpUpdate, true
 	case replication.DELETE_ROWS_EVENTv2, replication.DELETE_ROWS_EVENTv1, replication.MARIADB_DELETE_ROWS_COMPRESSED_EVENT_V1:
 		r.Op = mysqlrow.OpDelete
 	default:
@@ -163,28 +100,21 @@ func (d *dumper) rows(ctx context.Context, kind replication.EventType, body []by
 	}
 	if !d.begun {
 		d.begun = true
-		if err := d.queue.put(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.start}); err != nil {
+		if err := d.emit(ctx, event{kind: evBegin, id: d.id, millis: d.millis, file: d.file, offset: d.start}); err != nil {
 			return err
 		}
 	}
-	return d.queue.put(ctx, event{kind: evRows, table: m, rows: r})
+	return d.emit(ctx, event{kind: evRows, table: m, rows: r})
 }
 
-// foreignRows refuses forms of rows events that leat does not read, on tables of ours.
-func (d *dumper) foreignRows(kind replication.EventType, body []byte) error {
+// foreignRows refuses rows events of an old version on tables of ours.
+func (d *dumper) foreignRows(body []byte) error {
 	if len(body) < 8 {
 		return errors.New("reading the binlog: short rows event")
 	}
 	m := d.maps[tableID(body)]
 	if m == nil || !m.wanted() {
 		return nil
-	}
-	if kind == replication.PARTIAL_UPDATE_ROWS_EVENT {
-		return &diag.Error{
-			Domain: diag.External, Code: diag.CodeSourceBinlog, Table: m.schema + "." + m.name,
-			Msg:  "the binlog carries parts of JSON values instead of whole rows",
-			Hint: "SET GLOBAL binlog_row_value_options = '', and in sessions that set it, then start the job again with --fresh --replace",
-		}
 	}
 	return &diag.Error{
 		Domain: diag.External, Code: diag.CodeSourceVersion, Table: m.schema + "." + m.name,

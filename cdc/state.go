@@ -37,6 +37,8 @@ type state struct {
 	Tables map[string]tableState `json:"tables"`
 	// XA are the prepared XA transactions, compressed.
 	XA map[string][]byte `json:"xa,omitempty"`
+	// XALog are the places before large ones in the log.
+	XALog map[string]placeState `json:"xa_log,omitempty"`
 }
 
 // tableState is the part of one table, by id.
@@ -109,8 +111,7 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped,
 		}
 	}
-	var err error
-	if s.XA, err = packXA(r.pos.prepared); err != nil {
+	if err := s.packXA(r.pos.prepared); err != nil {
 		return dataflow.SourceState{}, err
 	}
 	data, err := json.Marshal(s)
@@ -140,7 +141,7 @@ func readState(data json.RawMessage) (*state, error) {
 func (s *state) position(maria bool) (Position, error) {
 	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, TimeMillis: s.Millis}
 	var err error
-	if p.prepared, err = unpackXA(s.XA); err != nil || s.GTID == nil {
+	if p.prepared, err = s.unpackXA(maria); err != nil || s.GTID == nil {
 		return p, err
 	}
 	set, err := parseGTIDs(*s.GTID, maria)

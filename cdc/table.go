@@ -39,6 +39,8 @@ type table struct {
 	// key holds the columns of schema that identify a row; empty for a table without key.
 	key []int
 	seq *sequencer
+	// before lists the source columns whose old values are needed besides the key; nil for all.
+	before []int
 	// cut holds the columns of the chunk key; if there are none, the table is read
 	// as one chunk, and uncut says why.
 	cut   []string
@@ -131,6 +133,7 @@ func (t *table) adopt(src *sourceTable, cells mysqlrow.Options) error {
 		return t.at(-1, err)
 	}
 	t.schema, t.visible, t.src, t.plan, t.key, t.cut, t.uncut = schema, visible, src, plan, key, cut, uncut
+	t.before = t.usedBefore(src)
 	return nil
 }
 

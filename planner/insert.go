@@ -227,6 +227,56 @@ func pipeColumns(p *Pipe) []int {
 	return cols
 }
 
+// useBefore finds, for each port, the columns whose old values its pipes use.
+func (pl *Plan) useBefore() {
+	for i := range pl.Sources {
+		for port := range pl.Sources[i].Tables {
+			pl.Sources[i].Tables[port].Before = pl.beforeOf(i, port)
+		}
+	}
+}
+
+// beforeOf gives nil for all columns.
+func (pl *Plan) beforeOf(source, port int) []int {
+	needed := pl.Sources[source].Tables[port].Needed
+	out := []int{}
+	for i := range pl.Pipes {
+		p := &pl.Pipes[i]
+		if p.Source != source || p.Port != port {
+			continue
+		}
+		sink := &pl.Sinks[p.Sink]
+		if sink.Connector.SinkMode(sink.Table) != connect.Upsert {
+			return nil
+		}
+		var cols []int
+		if p.Filter != nil {
+			cols = expr.References(p.Filter)
+		}
+		for _, c := range sink.retracts() {
+			cols = append(cols, expr.References(p.Exprs[c])...)
+		}
+		for _, c := range cols {
+			out = append(out, needed[c])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// retracts gives the columns of the sink that it looks at in a -D row.
+func (s *Sink) retracts() []int {
+	out := slices.Clone(s.KeyColumns)
+	if r, ok := s.Connector.(connect.Retractor); ok {
+		for _, name := range r.RetractColumns(s.Table) {
+			if i := s.Table.Schema.Index(name); i >= 0 {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
 func isIdentity(p *Pipe, columns int) bool {
 	if len(p.Exprs) != columns {
 		return false

@@ -350,6 +350,7 @@ func (s *Session) finish() {
 		pl := &s.builder.plan
 		pl.Name = s.jobName(pl)
 		pl.Settings = s.settings
+		pl.useBefore()
 		s.result.Plan = pl
 		if !configs.CheckpointInterval.IsSet(s.settings) {
 			s.notice(configs.Notice{Key: configs.CheckpointInterval.Key, Msg: fmt.Sprintf("'%s' is not set: leat checkpoints every %s", configs.CheckpointInterval.Key, configs.CheckpointInterval.Default)})

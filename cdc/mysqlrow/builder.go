@@ -87,7 +87,9 @@ func (b *Builder) AppendImage(l *Layout, kind columnar.RowKind, data []byte) (in
 		}
 		v := &b.vecs[s.cell.target]
 		if isNull {
-			if st := s.cell.putNull(v, b.rows); st != okay {
+			if l.lax && kind.Retracts() {
+				v.null(b.rows)
+			} else if st := s.cell.putNull(v, b.rows); st != okay {
 				return 0, b.fail(s.cell.name, st)
 			}
 			continue

@@ -141,6 +141,10 @@ func (c Column) unbounded() bool {
 	return strings.HasSuffix(c.DataType, "text") || strings.HasSuffix(c.DataType, "blob")
 }
 
+// Large reports the types that binlog_row_image=NOBLOB leaves out where they did
+// not change: TEXT and BLOB. JSON and the like are not among them.
+func (c Column) Large() bool { return c.unbounded() }
+
 // sqlType names the type for people, in upper case, with length and charset where they matter.
 func (c Column) sqlType() string {
 	t := c.ColumnType

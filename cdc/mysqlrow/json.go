@@ -124,40 +124,30 @@ var jsonSizes = [...]int{
 // length, and for each member its type and where it stands, or the value itself
 // where it is small. Places count from the front of b.
 func (r *jsonReader) container(kind byte, b []byte, depth int) bool {
-	object := kind == jsonSmallObject || kind == jsonLargeObject
-	width := 2
-	if kind == jsonLargeObject || kind == jsonLargeArray {
-		width = 4
-	}
-	if len(b) < 2*width {
-		return false
-	}
-	count, size := jsonOffset(b, width), jsonOffset(b[width:], width)
-	if size > len(b) {
-		return false
-	}
-	b = b[:size]
-	keys, values := 2*width, 2*width
-	if object {
-		values += count * (width + 2)
-	}
-	if count > size || values+count*(1+width) > size { // the first test keeps the second from overflow
+	c, good := openJSON(kind, b)
+	if !good {
 		return false
 	}
 	open, end := byte('['), byte(']')
-	if object {
+	if c.object {
 		open, end = '{', '}'
 	}
 	r.dst = append(r.dst, open)
-	for i := range count {
+	for i := range c.count {
 		if i > 0 {
 			r.dst = append(r.dst, ',')
 			r.blank()
 		}
-		if object && !r.key(b, keys+i*(width+2), width) {
-			return false
+		if c.object {
+			key, good := c.key(i)
+			if !good || len(r.dst) > r.limit {
+				return false
+			}
+			r.dst = append(appendJSONString(r.dst, key), ':')
+			r.blank()
 		}
-		if !r.entry(b, values+i*(1+width), width, depth) {
+		kind, value, good := c.entry(i)
+		if !good || !r.value(kind, value, depth) {
 			return false
 		}
 	}
@@ -165,36 +155,68 @@ func (r *jsonReader) container(kind byte, b []byte, depth int) bool {
 	return true
 }
 
+// jsonContainer is an object or an array of the binary form.
+type jsonContainer struct {
+	b            []byte
+	object       bool
+	count, width int
+	keys, values int // where their entries begin
+}
+
+// openJSON checks the entries of a container.
+func openJSON(kind byte, b []byte) (c jsonContainer, good bool) {
+	c = jsonContainer{object: kind == jsonSmallObject || kind == jsonLargeObject, width: 2}
+	if kind == jsonLargeObject || kind == jsonLargeArray {
+		c.width = 4
+	}
+	if len(b) < 2*c.width {
+		return c, false
+	}
+	size := jsonOffset(b[c.width:], c.width)
+	if c.count = jsonOffset(b, c.width); size > len(b) {
+		return c, false
+	}
+	c.b, c.keys, c.values = b[:size], 2*c.width, 2*c.width
+	if c.object {
+		c.values += c.count * (c.width + 2)
+	}
+	// The first test keeps the second from overflow.
+	return c, c.count <= size && c.values+c.count*(1+c.width) <= size
+}
+
+// key gives the key of member i.
+func (c *jsonContainer) key(i int) (key []byte, good bool) {
+	at := c.keys + i*(c.width+2)
+	from, n := jsonOffset(c.b[at:], c.width), int(binary.LittleEndian.Uint16(c.b[at+c.width:]))
+	if from > len(c.b) || n > len(c.b)-from {
+		return nil, false
+	}
+	return c.b[from : from+n], true
+}
+
+// entry gives type and bytes of member i.
+func (c *jsonContainer) entry(i int) (kind byte, value []byte, good bool) {
+	at := c.values + i*(1+c.width)
+	kind, place := c.b[at], c.b[at+1:at+1+c.width]
+	switch kind {
+	case jsonLiteral, jsonInt16, jsonUint16:
+		return kind, place, true
+	case jsonInt32, jsonUint32:
+		if c.width == 4 {
+			return kind, place, true
+		}
+	}
+	from := jsonOffset(place, c.width)
+	if from > len(c.b) {
+		return kind, nil, false
+	}
+	return kind, c.b[from:], true
+}
+
 func (r *jsonReader) blank() {
 	if r.spaced {
 		r.dst = append(r.dst, ' ')
 	}
-}
-
-// key writes the key whose entry stands at place at.
-func (r *jsonReader) key(b []byte, at, width int) bool {
-	from, n := jsonOffset(b[at:], width), int(binary.LittleEndian.Uint16(b[at+width:]))
-	if from > len(b) || n > len(b)-from || len(r.dst) > r.limit {
-		return false
-	}
-	r.dst = append(appendJSONString(r.dst, b[from:from+n]), ':')
-	r.blank()
-	return true
-}
-
-// entry writes the member whose entry stands at place at.
-func (r *jsonReader) entry(b []byte, at, width, depth int) bool {
-	kind, place := b[at], b[at+1:at+1+width]
-	switch kind {
-	case jsonLiteral, jsonInt16, jsonUint16:
-		return r.value(kind, place, depth)
-	case jsonInt32, jsonUint32:
-		if width == 4 {
-			return r.value(kind, place, depth)
-		}
-	}
-	from := jsonOffset(place, width)
-	return from <= len(b) && r.value(kind, b[from:], depth)
 }
 
 func jsonOffset(b []byte, width int) int {

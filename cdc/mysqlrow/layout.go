@@ -19,6 +19,8 @@ type Layout struct {
 	key   []bool // by source column: part of the primary key
 	last  int    // index of the last key column, -1 for none
 	end   int    // index of the column of RowEnd, -1 for none
+	// lax lets old values be NULL in columns that are NOT NULL: they are not known.
+	lax bool
 }
 
 // step reads the value of one source column.

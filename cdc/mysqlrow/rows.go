@@ -30,7 +30,9 @@ type Rows struct {
 	Columns      int
 	Present      []byte
 	PresentAfter []byte
-	Data         []byte
+	// JSONParts says that images after a change may hold parts of JSON values.
+	JSONParts bool
+	Data      []byte
 }
 
 // ParseRows reads the header of a rows event; made for RowsEventDecodeFunc. It
@@ -58,22 +60,19 @@ func ParseRows(e *replication.RowsEvent, data []byte) (r Rows, err error) {
 	case replication.EnumRowsEventTypeDelete:
 		r.Op = OpDelete
 	case replication.EnumRowsEventTypeUnknown:
-		return Rows{}, &diag.Error{
-			Domain: diag.External, Code: diag.CodeSourceBinlog, Table: string(e.Table.Schema) + "." + string(e.Table.Table),
-			Msg:  "the binlog carries parts of JSON values instead of whole rows",
-			Hint: "SET GLOBAL binlog_row_value_options = '', and in sessions that set it",
-		}
+		r.Op, r.JSONParts = OpUpdate, true
 	}
 	return r, nil
 }
 
-// Check reports whether the images of r hold every column. The error is a
+// Check reports whether the images of r hold every column, as they do from the
+// server under binlog_row_image=FULL, and from Complete. The error is a
 // *diag.Error with the remedy: a session wrote with a row image that is not FULL.
 func (l *Layout) Check(r Rows) error {
 	if r.Columns != len(l.steps) {
 		return l.plan.changed("%d columns instead of %d", r.Columns, len(l.steps))
 	}
-	if allSet(r.Present, r.Columns) && (r.Op != OpUpdate || allSet(r.PresentAfter, r.Columns)) {
+	if l.Whole(r) {
 		return nil
 	}
 	return &diag.Error{

@@ -183,7 +183,7 @@ func TestStatementsThatTheJobFollowsOrNot(t *testing.T) {
 		{"drop", []string{"DROP TABLE DB.accounts"}, diag.CodeSourceChanged, []string{"was dropped"}},
 		{"drop database", []string{"DROP DATABASE DB"}, diag.CodeSourceChanged, []string{"was dropped"}},
 		{"rename", []string{"RENAME TABLE DB.accounts TO DB.gone"}, diag.CodeSourceChanged, []string{"was renamed"}},
-		{"row image", []string{"SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE DB.accounts SET name = 'x' WHERE id = 10"}, diag.CodeSourceBinlog, []string{"binlog_row_image = 'FULL'"}},
+		{"row image", []string{"SET SESSION binlog_row_image = 'MINIMAL'", "UPDATE DB.accounts SET name = 'x' WHERE id = 10"}, diag.CodeSourceBinlog, []string{"binlog_row_image = 'FULL'", "lacks columns of it that the job uses: balance, name, price, made"}},
 		{"statement format", []string{"SET SESSION binlog_format = 'STATEMENT'", "UPDATE DB.accounts SET name = 'x' WHERE id = 10"}, diag.CodeSourceBinlog, []string{"binlog_format = 'ROW'"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

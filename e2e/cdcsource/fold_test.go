@@ -51,6 +51,7 @@ type collector struct {
 	stopAt   int  // edge number at which to stop, 0 for never
 	every    int  // how often an edge stores a checkpoint
 	whole    bool // tables have no key
+	upsert   bool // of old rows the key alone counts
 	// total is what the balances add up to, sum what they have to; 0 does not check.
 	total, sum int64
 	// onlyPort says that the balances are those of the first port.
@@ -99,12 +100,12 @@ func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
 		}
 		have, present := c.tables[port][id]
 		if b.Kind(i).Retracts() {
-			if !present || have != row {
+			if !present || have != row && !c.upsert {
 				return fmt.Errorf("port %d: %s of id %s with %q, but the copy holds %q (%v)", port, b.Kind(i), id, row, have, present)
 			}
 			delete(c.tables[port], id)
 			if port == 0 || !c.onlyPort {
-				c.total -= balance(row)
+				c.total -= balance(have)
 			}
 			if b.Kind(i) == columnar.UpdateBefore && (i+1 == b.Rows() || b.Kind(i+1) != columnar.UpdateAfter || b.Cols[0].ValueStr(i+1) != id) {
 				return fmt.Errorf("port %d: -U of id %s without its +U", port, id)

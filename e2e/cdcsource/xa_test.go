@@ -2,9 +2,12 @@ package cdcsource
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"leat/internal/dataflow"
 	"leat/internal/mysqld"
 )
 
@@ -68,5 +71,74 @@ func xaRound(t *testing.T, s *mysqld.Server) {
 	for range 6 {
 		state, tables := x.col.pick(t)
 		compare(t, want, catchUp(t, cfg, state, tables.clone(), nil).tables[0])
+	}
+}
+
+// TestLargeXATransactions has XA transactions of more rows than memory takes:
+// one ends in the run that read its rows, from a file of the local disk, one
+// after a broken connection, one while the job is down: a later run reads its
+// rows from the log again, whatever edge it starts from.
+func TestLargeXATransactions(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *mysqld.Server) {
+		if s == gtidServer {
+			compress(t, s, "ON")
+		}
+		largeXA(t, s)
+	})
+}
+
+func largeXA(t *testing.T, s *mysqld.Server) {
+	t.Helper()
+	exec := func(sql ...string) {
+		t.Helper()
+		if err := s.Exec(sql...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := accounts(t, s, accountsDDL)
+	cfg := config(s, db)
+	cfg.Scratch = t.TempDir()
+	// Each transaction has its own 5,500 accounts, some 10 MB of images.
+	large := func(id string, part int) {
+		t.Helper()
+		sql := []string{"XA START '" + id + "'"}
+		for i := range 10 {
+			sql = append(sql, fmt.Sprintf("UPDATE %s.accounts SET balance = balance + %d, name = REPEAT('%d', 60) WHERE id BETWEEN %d AND %d", db, i, part, 1000+part*60_000, 1000+part*60_000+55_000))
+		}
+		exec(append(sql, "XA END '"+id+"'", "XA PREPARE '"+id+"'")...)
+	}
+	spilled := func() int {
+		names, err := filepath.Glob(filepath.Join(cfg.Scratch, "xa-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	x := run(t, cfg, nil, copies{{}}, nil)
+	x.await("the snapshot is not complete", complete)
+	large(db+"-0", 0)
+	eventually(t, time.Minute, "the rows are not on the disk", func() bool { return spilled() == 1 })
+	exec("XA COMMIT '" + db + "-0'")
+	large(db+"-1", 1)
+	eventually(t, time.Minute, "the rows are not on the disk, or stay there", func() bool { return spilled() == 1 })
+	killSessions(t, s, dumpThreads)
+	exec("XA COMMIT '" + db + "-1'")
+	large(db+"-2", 2)
+	exec("XA START 'one'", "UPDATE "+db+".accounts SET balance = 2 WHERE id = 30", "XA END 'one'", "XA COMMIT 'one' ONE PHASE")
+	x.await("the last change is not read", func(dataflow.SourceStatus) bool {
+		x.col.mu.Lock()
+		defer x.col.mu.Unlock()
+		return strings.HasPrefix(x.col.tables[0]["30"], "2|")
+	})
+	x.end()
+	exec("XA COMMIT '" + db + "-2'")
+	cfg.Scratch = t.TempDir()
+	want := tableOf(t, s, db)
+	for range 4 {
+		state, tables := x.col.pick(t)
+		compare(t, want, catchUp(t, cfg, state, tables.clone(), nil).tables[0])
+	}
+	if n := spilled(); n != 0 {
+		t.Errorf("%d files are left", n)
 	}
 }

@@ -78,6 +78,10 @@ type SourceTable struct {
 	Table *Table
 	// Needed are the indexes of the columns of Table.Schema to emit, in this order.
 	Needed []int
+	// Before are the indexes of those among them whose values before a change are
+	// used, by a filter, a key, or a target that takes old values back; nil stands
+	// for all. A source that does not know the others gives NULL.
+	Before []int
 	// Follow asks for the changes of the table's columns, too: see dataflow.Change.
 	Follow bool
 }
@@ -139,6 +143,13 @@ type SinkConnector interface {
 	// SinkMode is the richest mode the table wants: sources then leave out what it does not need.
 	SinkMode(t *Table) ChangelogMode
 	NewSink(spec SinkSpec) (dataflow.Sink, error)
+}
+
+// Retractor is a SinkConnector with tables that look at more of a -D row than its
+// key and partition, though their mode is Upsert.
+type Retractor interface {
+	// RetractColumns names the columns.
+	RetractColumns(t *Table) []string
 }
 
 // Holder is a SinkConnector whose tables hold rows that a fresh job would meet.

@@ -76,7 +76,7 @@ func pipeline(pl *planner.Plan, p *planner.Pipe, env connect.Env) (dataflow.Pipe
 func pipeOperators(pl *planner.Plan, p *planner.Pipe, env connect.Env) ([]dataflow.Operator, error) {
 	sink := &pl.Sinks[p.Sink]
 	spec := operators.CalcSpec{
-		Filter: p.Filter, Schema: sink.Table.Schema, NotNull: sink.NotNull, CheckBefore: p.In == connect.All,
+		Filter: p.Filter, Schema: sink.Table.Schema, NotNull: sink.NotNull, CheckBefore: sink.Connector.SinkMode(sink.Table) == connect.All,
 		DropNulls: configs.NotNullEnforcer.Get(pl.Settings) == "DROP", Table: sink.Table.Name, Env: expr.Env{Zone: env.Zone},
 	}
 	if !p.Identity {

@@ -135,7 +135,7 @@ func (c Connector) NewSource(spec connect.SourceSpec) (dataflow.SourceReader, er
 		return nil, err
 	}
 	cfg.NewTables = newTables.Get(spec.Tables[0].Table.Options)
-	cfg.CatchUp, cfg.Log = spec.Env.CatchUp, spec.Env.Log
+	cfg.CatchUp, cfg.Log, cfg.Scratch = spec.Env.CatchUp, spec.Env.Log, spec.Env.Scratch
 	for _, st := range spec.Tables {
 		cfg.Tables = append(cfg.Tables, sourceTable(st))
 	}
@@ -203,6 +203,12 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 	out := cdc.Table{
 		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
 		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, ChunkKey: chunkKey.Get(t.Options), AppendOnly: appendOnly.Get(t.Options),
+	}
+	if st.Before != nil {
+		out.Before = []string{}
+		for _, i := range st.Before {
+			out.Before = append(out.Before, t.Schema.Fields[i].Name)
+		}
 	}
 	db, oneDB := plainName(out.Database)
 	name, oneName := plainName(out.Name)

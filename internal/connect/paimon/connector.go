@@ -53,6 +53,15 @@ func (*Connector) SinkMode(t *connect.Table) connect.ChangelogMode {
 	}
 }
 
+// RetractColumns are the columns that order the rows of a key and that hold their kind.
+func (*Connector) RetractColumns(t *connect.Table) []string {
+	names := strings.Split(configs.SequenceField.Get(t.Options), ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return append(names, configs.RowKindField.Get(t.Options))
+}
+
 // hasFieldOption reports whether there is an option fields.<column><suffix>.
 func hasFieldOption(v configs.Values, suffix string) bool {
 	for key := range v {

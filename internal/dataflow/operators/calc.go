@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/compute"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
@@ -26,8 +27,8 @@ type CalcSpec struct {
 	// Schema is the schema of the output.
 	Schema *columnar.Schema
 	// NotNull lists output columns in which NULL is not allowed. It is checked in
-	// +I and +U rows; -U and -D rows only if CheckBefore is set, for their images
-	// may be decoded in part.
+	// +I and +U rows; -U and -D rows only if CheckBefore is set, for what they held
+	// may not be known: a NULL there becomes some value of the type.
 	NotNull []int
 	// CheckBefore says that the images of -U and -D are whole.
 	CheckBefore bool
@@ -172,7 +173,39 @@ func (c *Calc) finish(ctx context.Context, cols []arrow.Array, kinds []columnar.
 		}
 		cols, kinds, rows = kept, c.pick.takeKinds(), len(c.pick.rows)
 	}
+	if kinds != nil && !c.spec.CheckBefore {
+		c.fillRetracted(cols, kinds, rows)
+	}
 	return columnar.NewBatch(c.spec.Schema, splitKeys(kinds, cols, c.spec.Key), cols, rows), nil
+}
+
+// fillRetracted gives -U and -D rows a value where a NOT NULL column has none:
+// what stands in the buffers under the NULL.
+func (c *Calc) fillRetracted(cols []arrow.Array, kinds []columnar.RowKind, rows int) {
+	for _, col := range c.spec.NotNull {
+		old := cols[col]
+		if old.NullN() == 0 {
+			continue
+		}
+		data := old.Data()
+		bitmap := slices.Clone(data.Buffers()[0].Bytes())
+		nulls := old.NullN()
+		for i := range rows {
+			if kinds[i].Retracts() && old.IsNull(i) {
+				bitutil.SetBit(bitmap, data.Offset()+i)
+				nulls--
+			}
+		}
+		if nulls == old.NullN() {
+			continue
+		}
+		buffers := slices.Clone(data.Buffers())
+		buffers[0] = memory.NewBufferBytes(bitmap)
+		filled := array.NewData(data.DataType(), data.Len(), buffers, data.Children(), nulls, data.Offset())
+		cols[col] = array.MakeFromData(filled)
+		filled.Release()
+		old.Release()
+	}
 }
 
 // nullColumn finds a NOT NULL column that holds NULL in a row that is checked, -1 if there is none.

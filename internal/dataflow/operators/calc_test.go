@@ -234,7 +234,16 @@ func TestCalcEqualsRowByRow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(fmt.Sprint(twin(rows, filter, notNull, split)), fmt.Sprint(got)); diff != "" {
+			want := twin(rows, filter, notNull, split)
+			for i := range want {
+				// An old value that is not known becomes some value where NULL is not allowed.
+				if notNull && i < len(got) && want[i].kind.Retracts() && want[i].a == nil && got[i].a != nil {
+					want[i].a = got[i].a
+				} else if notNull && i < len(got) && got[i].a == nil {
+					t.Fatalf("rows %v: row %d is NULL: %v", rows, i, got)
+				}
+			}
+			if diff := cmp.Diff(fmt.Sprint(want), fmt.Sprint(got)); diff != "" {
 				t.Fatalf("rows %v:\n%s", rows, diff)
 			}
 		}
