@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/mysql"
 	"github.com/go-mysql-org/go-mysql/replication"
+	"github.com/google/uuid"
 	"github.com/klauspost/compress/zstd"
 
 	"leat/cdc/mysqlrow"
@@ -110,6 +111,15 @@ func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*t
 		return nil, fmt.Errorf("asking %s for the binlog: %w", n.addr, err)
 	}
 	return d, nil
+}
+
+// aside is the configuration of a second look into the log: a server ends the
+// connection of a replica when another one of the same name comes.
+func (c *Config) aside() *Config {
+	const apart = 1 << 24
+	other := *c
+	other.replica, other.ServerID = uuid.NewString(), c.ServerID^apart
+	return &other
 }
 
 // heartbeat is the period of the server's heartbeats. Lag and position of an
@@ -241,6 +251,20 @@ func (d *dumper) read(ctx context.Context) (err error) {
 	}
 }
 
+// sizeOf gives the size of a packet that comes in several parts, as the event in it says.
+func (d *dumper) sizeOf(pr *packetReader, first int) int {
+	const most = 1 << 30 // the largest packet there is
+	head, err := pr.rd.Peek(4 + 1 + replication.EventHeaderSize)
+	if err != nil || head[4] != mysql.OK_HEADER {
+		return first
+	}
+	h, err := readHeader(head[5:])
+	if err != nil || h.size > most {
+		return first
+	}
+	return max(first, 1+int(h.size))
+}
+
 // wait limits how long the next read of the socket may take.
 func (d *dumper) wait() error {
 	if d.conn.rd.Buffered() > 0 {
@@ -259,6 +283,9 @@ func (d *dumper) packet(pr *packetReader) ([]byte, error) {
 		return nil, err
 	}
 	if n >= slabSize/4 {
+		if n == maxPacket {
+			n = d.sizeOf(pr, n)
+		}
 		p, err := pr.appendTo(make([]byte, 0, n))
 		if err == nil && len(p) == 0 {
 			err = errors.New("reading the binlog: empty packet")

@@ -2,28 +2,47 @@ package cdc
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"leat/internal/dataflow"
 )
 
-// monitor asks the server once a second how far its log is, so that lag is true
-// even while the stream is busy or idle.
+// monitor asks the server once a second how far its log is, and reports, so that
+// lag is true while the stream is busy, idle, or waits for the sink.
 type monitor struct {
 	cfg    *Config
 	server atomic.Pointer[server]
-	end    atomic.Pointer[logEnd]
+	// publish is called after each look.
+	publish func()
+	guard   *guard
+
+	mu  sync.Mutex
+	end *logEnd
+	// ends are the ends of the log seen and not read yet, oldest first; readAt is the
+	// time of the server at which the newest one that was read was the end.
+	ends   []logEnd
+	readAt int64
 }
 
 // logEnd is the end of the log at one moment.
 type logEnd struct {
-	uuid  string
+	mark
 	files []logFile
 	// millis is the clock of the server, asked ours before it was looked at.
 	millis int64
 	asked  time.Time
 }
+
+// How often the files of the log are listed while the newest one stays the same,
+// after which time without an answer the end of the log counts as unknown, and
+// how many ends are kept.
+const (
+	listEvery = 10 * time.Second
+	endStale  = 5 * time.Second
+	maxEnds   = 4096
+)
 
 func (m *monitor) run(ctx context.Context) {
 	var n *conn
@@ -35,11 +54,14 @@ func (m *monitor) run(ctx context.Context) {
 				n, err = m.cfg.connect(ctx)
 			}
 			if err == nil {
-				err = m.look(n, s)
+				err = m.look(ctx, n, s)
 			}
 			if err != nil {
 				n.close()
 				n = nil
+			}
+			if ctx.Err() == nil {
+				m.publish()
 			}
 		}
 		select {
@@ -50,58 +72,142 @@ func (m *monitor) run(ctx context.Context) {
 	}
 }
 
-func (m *monitor) look(n *conn, s *server) error {
-	asked := time.Now()
-	files, err := n.logFiles()
-	if err != nil {
+func (m *monitor) look(ctx context.Context, n *conn, s *server) error {
+	m.mu.Lock()
+	last := m.end
+	m.mu.Unlock()
+	e := logEnd{asked: time.Now()}
+	var err error
+	if e.mark, err = n.endOfLog(s); err != nil {
 		return err
 	}
 	ms, err := n.value("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)")
 	if err != nil {
 		return err
 	}
-	m.end.Store(&logEnd{uuid: s.uuid, files: files, millis: number(ms), asked: asked})
+	e.millis = number(ms)
+	if last != nil && last.uuid == e.uuid && last.file == e.file && e.asked.Sub(m.guard.listed) < listEvery {
+		e.files = last.files
+	} else {
+		if e.files, err = n.logFiles(); err != nil {
+			return err
+		}
+		m.guard.listed = e.asked
+		if err := m.guard.look(ctx, n, s, &e); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.end = &e
+	if k := len(m.ends) - 1; k >= 0 && m.ends[k].uuid != e.uuid {
+		m.ends = nil
+	} else if k >= 0 && m.ends[k].mark == e.mark {
+		m.ends[k].millis = e.millis
+		return nil
+	}
+	if len(m.ends) >= maxEnds { // every second one will do
+		for i := range maxEnds / 2 {
+			m.ends[i] = m.ends[2*i+1]
+		}
+		m.ends = m.ends[:maxEnds/2]
+	}
+	m.ends = append(m.ends, e)
 	return nil
 }
 
 // behind gives the bytes of log after a place; -1 if unknown.
 func (e *logEnd) behind(uuid, file string, offset uint64) int64 {
-	if e == nil || e.uuid != uuid || file == "" {
+	if e == nil || e.uuid != uuid || file == "" || time.Since(e.asked) > endStale {
 		return -1
 	}
 	var n int64
 	for _, f := range e.files {
+		size := f.size
+		if f.name == e.file {
+			size = int64(e.offset)
+		}
 		switch c := compareFiles(f.name, file); {
 		case c == 0:
-			n += max(0, f.size-int64(offset))
+			n += max(0, size-int64(offset))
 		case c > 0:
-			n += f.size
+			n += size
 		}
 	}
 	return n
 }
 
+// lag gives how far a place is behind the end of the log, in bytes (-1 if unknown)
+// and as the time since when all that is read was all there is. millis is when
+// the last transaction before the place was committed.
+func (m *monitor) lag(uuid, file string, offset uint64, millis int64) (bytes int64, lag time.Duration, asked time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	read := 0
+	for read < len(m.ends) && m.ends[read].uuid == uuid && file != "" && m.ends[read].reached(file, offset) {
+		m.readAt = max(m.readAt, m.ends[read].millis)
+		read++
+	}
+	if read == len(m.ends) {
+		read = max(0, read-1) // the log may not have moved since
+	}
+	m.ends = m.ends[read:]
+	if bytes = m.end.behind(uuid, file, offset); bytes == 0 {
+		return 0, 0, m.end.asked
+	}
+	since := max(m.readAt, millis)
+	if m.end == nil || since == 0 {
+		return bytes, 0, time.Time{}
+	}
+	now := m.end.millis + time.Since(m.end.asked).Milliseconds()
+	return bytes, max(0, time.Duration(now-since)*time.Millisecond), time.Time{}
+}
+
+// progress is what the stream knew of itself when it last had the time to tell.
+type progress struct {
+	status dataflow.SourceStatus
+	uuid   string
+	file   string
+	offset uint64
+	millis int64
+}
+
 // report publishes progress.
 func (r *Reader) report() {
 	s := r.run
-	st := dataflow.SourceStatus{
-		Phase: "stream", Rows: s.rows, SnapshotDone: s.snapRows, SnapshotTotal: max(s.snapTotal, s.snapRows),
-		LagBytes: -1, Complete: r.complete(), Position: r.pos.String(),
+	p := progress{
+		status: dataflow.SourceStatus{
+			Phase: "stream", Rows: s.rows, SnapshotDone: s.snapRows, SnapshotTotal: max(s.snapTotal, s.snapRows),
+			Complete: r.complete(), Position: r.pos.String(),
+		},
+		uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset, millis: r.pos.TimeMillis,
 	}
 	if s.snap != nil {
-		st.Phase = "snapshot"
+		p.status.Phase = "snapshot"
 	} else {
-		st.SnapshotTotal = s.snapRows
+		p.status.SnapshotTotal = s.snapRows
 	}
-	end := s.mon.end.Load()
-	st.LagBytes = end.behind(r.pos.ServerUUID, r.pos.File, r.pos.Offset)
-	if end != nil && st.LagBytes != 0 && r.pos.TimeMillis > 0 {
-		st.Lag = max(0, time.Duration(end.millis-r.pos.TimeMillis)*time.Millisecond)
+	p.status.CaughtUp = p.status.Complete && r.beyond(&r.startNow)
+	s.told.Store(&p)
+	s.publish()
+}
+
+// publish reports what the stream told, with the lag of now. The monitor calls it
+// too, as the stream tells nothing while the sink does not take its rows.
+func (s *runState) publish() {
+	p := s.told.Load()
+	if p == nil {
+		return
 	}
-	st.CaughtUp = st.Complete && r.beyond(&r.startNow)
-	if st.CaughtUp && st.LagBytes == 0 {
-		s.readAsOf = end.asked
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	st := p.status
+	var asked time.Time
+	st.LagBytes, st.Lag, asked = s.mon.lag(p.uuid, p.file, p.offset, p.millis)
+	if st.CaughtUp && st.LagBytes == 0 && asked.After(s.readAsOf) {
+		s.readAsOf = asked
 	}
 	st.ReadAsOf = s.readAsOf
+	st.NeededLog, st.PurgeAt, st.Retention = s.mon.guard.state()
 	s.out.Report(st)
 }

@@ -34,6 +34,8 @@ type Reader struct {
 	startNow Position
 
 	run *runState
+	// guard is that of run, for the goroutine that tells of checkpoints.
+	guard atomic.Pointer[guard]
 }
 
 // New makes a reader; it does no I/O.
@@ -243,7 +245,10 @@ func (r *Reader) complete() bool {
 }
 
 // SnapshotState gives the state at the current edge.
-func (r *Reader) SnapshotState(context.Context, dataflow.CheckpointID) (dataflow.SourceState, error) {
+func (r *Reader) SnapshotState(_ context.Context, id dataflow.CheckpointID) (dataflow.SourceState, error) {
+	if g := r.guard.Load(); g != nil {
+		g.keep(id, r.oldestNeeded())
+	}
 	return r.snapshotState()
 }
 

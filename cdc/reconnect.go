@@ -143,7 +143,17 @@ func (r *Reader) lost(ctx context.Context, err error) error {
 func (r *Reader) retry(ctx context.Context, err error) error {
 	s := r.run
 	var my *mysql.MyError
-	if errors.As(err, &my) && my.Code == mysql.ER_MASTER_FATAL_ERROR_READING_BINLOG {
+	switch {
+	case !errors.As(err, &my) || my.Code != mysql.ER_MASTER_FATAL_ERROR_READING_BINLOG:
+	case strings.Contains(my.Message, "same server_uuid/server_id"):
+		// Nothing is lost: the stream goes on after the last edge.
+		if s.clashes++; s.clashes > max(r.cfg.MaxRetries, 1) {
+			return clashError(r.server.addr, r.cfg.ServerID)
+		}
+		r.log.Warn("another client of the binlog took over the server-id; connecting again", "server_id", r.cfg.ServerID, "times", s.clashes)
+		r.connect(ctx, backoff(s.clashes))
+		return nil
+	default:
 		return fatalLogError(r.server.addr, my.Message)
 	}
 	s.failures++
@@ -170,6 +180,15 @@ func sourceError(addr string, err error) error {
 		Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
 		Msg: "the binlog connection to " + addr + " broke", Cause: err,
 		Hint: "check that the server runs; 'connect.max-retries' says how often to try",
+	}
+}
+
+// clashError tells of two clients that end each other's connections.
+func clashError(addr string, id uint32) error {
+	return &diag.Error{
+		Domain: diag.External, Code: diag.CodeSourceReach, Retry: true,
+		Msg:  fmt.Sprintf("another client of the binlog of %s uses the server-id %d too, and each ends the connection of the other", addr, id),
+		Hint: "give each job a 'server-id' of its own, or leave the option out",
 	}
 }
 

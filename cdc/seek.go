@@ -108,7 +108,7 @@ func (r *Reader) created(ctx context.Context, file string) (int64, error) {
 func (r *Reader) each(ctx context.Context, file string, fn func(*event) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	q := newQueue(1 << 20)
-	d, err := r.cfg.startDump(ctx, q, nil, Position{File: file, Offset: 4}, r.server)
+	d, err := r.cfg.aside().startDump(ctx, q, nil, Position{File: file, Offset: 4}, r.server)
 	if err != nil {
 		cancel()
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"leat/internal/dataflow"
@@ -35,6 +36,7 @@ type runState struct {
 	// dial brings a new binlog connection, or why there is none.
 	dial      chan dialed
 	failures  int
+	clashes   int // connections that another client of the same server-id took
 	connected bool
 
 	// open is the transaction at hand, if its rows began to be applied.
@@ -56,8 +58,11 @@ type runState struct {
 	snapRows  int64
 	snapTotal int64
 	mon       *monitor
-	readAsOf  time.Time // everything committed before it was read
-	wg        sync.WaitGroup
+	told      atomic.Pointer[progress]
+	// publishing guards readAsOf: everything committed before it was read.
+	publishing sync.Mutex
+	readAsOf   time.Time
+	wg         sync.WaitGroup
 }
 
 // openTxn is a transaction whose end has not come yet.
@@ -83,8 +88,10 @@ func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &runState{
 		out: out, queue: newQueue(queueBytes), dial: make(chan dialed, 1), timer: time.NewTimer(time.Hour),
-		mon: &monitor{cfg: &r.cfg},
+		mon: &monitor{cfg: &r.cfg, guard: newGuard(r)},
 	}
+	s.mon.publish = s.publish
+	r.guard.Store(s.mon.guard)
 	r.run = s
 	s.timer.Stop()
 	defer func() {

@@ -216,7 +216,7 @@ func (d *dumper) readXA(ctx context.Context, id string, from Position) error {
 		from.File, from.Offset = "", 0
 	}
 	from.prepared = nil
-	sub, err := d.cfg.startDump(ctx, d.queue, d.tables, from, d.server)
+	sub, err := d.cfg.aside().startDump(ctx, d.queue, d.tables, from, d.server)
 	if err != nil {
 		return lost(err)
 	}

@@ -141,7 +141,11 @@ func sourceText(s *dataflow.SourceStats) string {
 	case s.TransactionRows > 100_000:
 		return fmt.Sprintf(", in a transaction of %s rows so far", short(float64(s.TransactionRows)))
 	default:
-		return fmt.Sprintf(", lag %s", st.Lag.Round(time.Millisecond))
+		text := fmt.Sprintf(", lag %s", st.Lag.Round(time.Millisecond))
+		if left := time.Until(st.PurgeAt); !st.PurgeAt.IsZero() && left < st.Retention/2 {
+			text += fmt.Sprintf(", needed binlog may be purged in %s", max(0, left).Round(time.Second))
+		}
+		return text
 	}
 }
 

@@ -52,6 +52,9 @@ type collector struct {
 	every    int  // how often an edge stores a checkpoint
 	whole    bool // tables have no key
 	upsert   bool // of old rows the key alone counts
+	// gate holds the rows back while it is there; durable says that checkpoints get into the log.
+	gate    chan struct{}
+	durable bool
 	// total is what the balances add up to, sum what they have to; 0 does not check.
 	total, sum int64
 	// onlyPort says that the balances are those of the first port.
@@ -71,6 +74,12 @@ func newCollector(r *cdc.Reader, tables copies) *collector {
 }
 
 func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
+	c.mu.Lock()
+	gate := c.gate
+	c.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer b.Release()
@@ -166,6 +175,9 @@ func (c *collector) Edge(ctx context.Context) error {
 		}
 		c.status.Complete = st.Properties[cdc.PropComplete] == "true"
 		c.points = append(c.points, checkpoint{st, c.tables.clone()})
+		if c.durable {
+			c.reader.Completed(dataflow.CheckpointID(c.edges))
+		}
 	}
 	if c.stopAt > 0 && c.edges >= c.stopAt {
 		return dataflow.ErrStopped

@@ -115,6 +115,11 @@ func (c *coordinator) tell(event any) {
 	case CheckpointStarted:
 		tell(l.CheckpointStarted, ev)
 	case CheckpointCompleted:
+		for _, s := range c.e.graph.Sources {
+			if f, ok := s.Reader.(CheckpointFollower); ok {
+				f.Completed(ev.ID)
+			}
+		}
 		tell(l.CheckpointCompleted, ev)
 	case CheckpointFailed:
 		tell(l.CheckpointFailed, ev)

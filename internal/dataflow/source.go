@@ -25,6 +25,12 @@ type SourceReader interface {
 	Close() error
 }
 
+// CheckpointFollower is a SourceReader that wants to know which of the states
+// that it gave are in the log. Completed runs on a goroutine of the coordinator.
+type CheckpointFollower interface {
+	Completed(id CheckpointID)
+}
+
 // Checker is a SourceReader or Sink that can look at the outside world before a
 // job starts: reach, rights, shape. Its errors end the command with exit code 2
 // (3 for diag.Guard) and nothing is started.
@@ -63,7 +69,8 @@ type Collector interface {
 	// InTransaction tells the coordinator that a barrier may have to wait: the
 	// rows read so far of the open transaction.
 	InTransaction(rows int64)
-	// Report publishes progress; cheap, at most a few times a second.
+	// Report publishes progress; cheap, at most a few times a second. Any goroutine
+	// of the reader may call it until Run returns.
 	Report(SourceStatus)
 }
 
@@ -76,7 +83,8 @@ type SourceStatus struct {
 	// SnapshotDone and SnapshotTotal are estimated rows; SnapshotTotal is 0 if unknown.
 	SnapshotDone  int64 `json:"snapshot_done"`
 	SnapshotTotal int64 `json:"snapshot_total"`
-	// Lag is the age of the newest change read, 0 when caught up.
+	// Lag is how long ago everything was committed that was read, 0 when caught up.
+	// It grows while the reader waits, and while the source cannot be asked.
 	Lag time.Duration `json:"lag"`
 	// LagBytes is binlog written but not read yet; -1 if unknown.
 	LagBytes int64 `json:"lag_bytes"`
@@ -89,4 +97,11 @@ type SourceStatus struct {
 	Complete bool `json:"complete"`
 	// Position is the text of the position, for people.
 	Position string `json:"position"`
+	// NeededLog is the oldest file of the source's log that a restart from the last
+	// checkpoint needs; PurgeAt is when the source may remove it, zero while that
+	// cannot be foreseen, as for the newest file; Retention is how long files are
+	// kept, 0 for ever.
+	NeededLog string        `json:"needed_log,omitempty"`
+	PurgeAt   time.Time     `json:"purge_at,omitzero"`
+	Retention time.Duration `json:"retention,omitempty"`
 }
