@@ -60,7 +60,7 @@ func (t *Table) opener(partition spec.BinaryRow, bucket int32, wanted []columnar
 // filteredOpener is opener without the rows that deleted names and those that
 // have expired, nil for none, and without most of those that do not meet conds.
 func (t *Table) filteredOpener(partition spec.BinaryRow, bucket int32, wanted []columnar.Field, system bool, deleted deletedRows, expire *expiry, conds []condition) mergetree.Opener {
-	return t.openerAs(partition, bucket, wanted, deleted, expire, readAs{sequence: system, kinds: system, conds: conds})
+	return t.openerAs(partition, bucket, wanted, deleted, expire, readAs{sequence: system, kinds: system, conds: conds, mem: columnar.NewPool()})
 }
 
 // readAs says how a file is read besides its columns.
