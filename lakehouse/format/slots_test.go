@@ -2,8 +2,8 @@ package format
 
 import (
 	"bytes"
-	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -104,28 +104,34 @@ func TestSpread(t *testing.T) {
 func TestPackedNumbers(t *testing.T) {
 	t.Parallel()
 	for width := range 33 {
-		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			t.Parallel()
-			rapid.Check(t, func(t *rapid.T) {
-				limit := uint32(1<<width - 1)
-				want := rapid.SliceOfN(rapid.Uint32Range(0, limit), 1, 130).Draw(t, "numbers")
-				var h hybridReader
-				if err := h.reset(appendHybrid(nil, want, width), width); err != nil {
-					t.Fatal(err)
-				}
-				got := make([]uint32, len(want))
-				for at := 0; at < len(got); {
-					n := rapid.IntRange(1, len(got)-at).Draw(t, "piece")
-					if err := h.read(got[at : at+n]); err != nil {
-						t.Fatal(err)
-					}
-					at += n
-				}
-				if d := cmp.Diff(want, got); d != "" {
-					t.Fatalf("numbers (-want +got):\n%s", d)
-				}
-			})
-		})
+		rnd := rand.New(rand.NewPCG(uint64(width), 1))
+		for range 20 {
+			want := make([]uint32, 1+rnd.IntN(130))
+			for i := range want {
+				want[i] = rnd.Uint32() & (1<<width - 1)
+			}
+			var h hybridReader
+			if err := h.reset(appendHybrid(nil, want, width), width); err != nil {
+				t.Fatal(err)
+			}
+			got := make([]uint32, len(want))
+			inPieces(t, rnd, got, h.read)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("numbers of %d bits (-want +got):\n%s", width, d)
+			}
+		}
+	}
+}
+
+// inPieces fills vals piece by piece.
+func inPieces[T any](t *testing.T, rnd *rand.Rand, vals []T, read func([]T) error) {
+	t.Helper()
+	for len(vals) > 0 {
+		n := 1 + rnd.IntN(len(vals))
+		if err := read(vals[:n]); err != nil {
+			t.Fatal(err)
+		}
+		vals = vals[n:]
 	}
 }
 
@@ -133,42 +139,33 @@ func TestPackedNumbers(t *testing.T) {
 func TestPackedDifferences(t *testing.T) {
 	t.Parallel()
 	for width := range 65 {
-		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			t.Parallel()
-			rapid.Check(t, func(t *rapid.T) {
-				steps := rapid.SliceOfN(rapid.Uint64Range(0, 1<<width-1), 0, 400).Draw(t, "steps")
-				least := rapid.Int64().Draw(t, "least")
-				want, last := []int64{least}, least
-				narrow := []int32{int32(least)}
-				for _, s := range steps {
-					last += least>>8 + int64(s)
-					want, narrow = append(want, last), append(narrow, int32(last))
-				}
-				checkDelta(t, want)
-				checkDelta(t, narrow)
-			})
-		})
+		rnd := rand.New(rand.NewPCG(uint64(width), 2))
+		for range 20 {
+			last := int64(rnd.Uint64())
+			least := last >> 8
+			want, narrow := []int64{last}, []int32{int32(last)}
+			for range rnd.IntN(400) {
+				last += least + int64(rnd.Uint64()&(1<<width-1))
+				want, narrow = append(want, last), append(narrow, int32(last))
+			}
+			checkDelta(t, rnd, want)
+			checkDelta(t, rnd, narrow)
+		}
 	}
 }
 
-func checkDelta[T int32 | int64](t *rapid.T, want []T) {
-	var d deltaReader[T]
-	// What follows the page must not matter.
+func checkDelta[T int32 | int64](t *testing.T, rnd *rand.Rand, want []T) {
+	t.Helper()
 	data := appendDelta(nil, want)
-	if rapid.Bool().Draw(t, "more behind") {
+	if rnd.IntN(2) == 0 { // what follows must not matter
 		data = append(data, "what stands behind the page"...)
 	}
+	var d deltaReader[T]
 	if err := d.reset(data); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]T, len(want))
-	for at := 0; at < len(got); {
-		n := rapid.IntRange(1, len(got)-at).Draw(t, "piece")
-		if err := d.read(got[at : at+n]); err != nil {
-			t.Fatal(err)
-		}
-		at += n
-	}
+	inPieces(t, rnd, got, d.read)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("numbers (-want +got):\n%s", diff)
 	}
