@@ -12,19 +12,19 @@ import (
 	"leat/internal/mysqld"
 )
 
-// lines collects log lines.
-type lines struct {
+// logLines collects log lines.
+type logLines struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *logLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *lines) count(text string) int {
+func (l *logLines) count(text string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.b.String(), text)
@@ -110,7 +110,7 @@ func TestBinlogThatMayBePurgedIsWarnedOf(t *testing.T) {
 			}
 			exec("SET GLOBAL binlog_expire_logs_seconds = 3600")
 			cfg := config(s, db)
-			log := &lines{}
+			log := &logLines{}
 			cfg.Log = slog.New(slog.NewTextHandler(log, nil))
 			x := run(t, cfg, nil, copies{{}}, func(c *collector) { c.every, c.durable = 1, true })
 			file, _, _ := endOfLog(t, s)
