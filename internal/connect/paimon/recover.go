@@ -3,6 +3,7 @@ package paimon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -133,6 +134,9 @@ func (s *sink) commitMissing(ctx context.Context, o observed, epochs []dataflow.
 		e := &epochs[i]
 		switch states[int64(e.ID)] {
 		case commit.Committed:
+			if err := s.commitCompaction(ctx, e); err != nil {
+				return err
+			}
 			continue
 		case commit.NotCommitted:
 		case commit.Unknown:
@@ -158,6 +162,44 @@ func (s *sink) commitMissing(ctx context.Context, o observed, epochs []dataflow.
 		}
 	}
 	return nil
+}
+
+// commitCompaction commits the compact part of an epoch whose append part is in
+// the table: the run may have ended between the two. Without it the rows would
+// wait for the next write to their bucket, unseen by readers that leave out level
+// 0 and missing in the changelog. Where it is there already, or its files are
+// gone, nothing is left to do.
+func (s *sink) commitCompaction(ctx context.Context, e *dataflow.Epoch) error {
+	req, err := s.request(e)
+	if err != nil {
+		return err
+	}
+	whole := req.Messages
+	req.Messages, req.Overwrite, req.ForceSnapshot, req.CheckAppend = nil, false, false, false
+	for i := range whole {
+		m := &whole[i]
+		if len(m.CompactBefore)+len(m.CompactAfter)+len(m.CompactChangelog)+len(m.CompactNewIndex)+len(m.CompactGoneIndex) == 0 {
+			continue
+		}
+		req.Messages = append(req.Messages, spec.CommitMessage{
+			Partition: m.Partition, Bucket: m.Bucket, TotalBuckets: m.TotalBuckets, CompactBefore: m.CompactBefore, CompactAfter: m.CompactAfter,
+			CompactChangelog: m.CompactChangelog, CompactNewIndex: m.CompactNewIndex, CompactGoneIndex: m.CompactGoneIndex,
+		})
+	}
+	if len(req.Messages) == 0 {
+		return nil
+	}
+	if err := s.committer.CheckFiles(ctx, req); err != nil {
+		var gone *diag.Error
+		if errors.As(err, &gone) && gone.Code == diag.CodeLakeMissing {
+			return nil
+		}
+		return err
+	}
+	if err := s.claimPartitions(req.Messages); err != nil {
+		return err
+	}
+	return s.commitRequest(ctx, e, req)
 }
 
 func (s *sink) commitRecovered(ctx context.Context, e *dataflow.Epoch) error {
