@@ -71,7 +71,7 @@ type table struct {
 	builder *mysqlrow.Builder // of the binlog
 }
 
-func newTable(t *testing.T, c *client.Conn, no int, tc typeCase) *table {
+func newTable(t *testing.T, c *client.Conn, no int, tc typeCase, zero mysqlrow.ZeroDate) *table {
 	t.Helper()
 	tab := &table{typeCase: tc, name: fmt.Sprintf("t%d", no)}
 	execute(t, c, fmt.Sprintf("CREATE TABLE %s (id INT PRIMARY KEY, v %s) CHARACTER SET utf8mb4", tab.name, tc.sql))
@@ -88,7 +88,7 @@ func newTable(t *testing.T, c *client.Conn, no int, tc typeCase) *table {
 		t.Fatal(err)
 	}
 	tab.plan, err = mysqlrow.NewPlan(cols, []mysqlrow.Target{{Column: 1, Type: typ}, {Column: 0, Type: columnar.Of(columnar.Int)}},
-		mysqlrow.Options{Table: database + "." + tab.name, ServerZone: berlin, Key: []int{0}, ChunkKey: "id"})
+		mysqlrow.Options{Table: database + "." + tab.name, ServerZone: berlin, ZeroDate: zero, Key: []int{0}, ChunkKey: []int{0}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,6 +200,37 @@ func known(s *mysqld.Server, cases []typeCase) []typeCase {
 	return out
 }
 
+// TestZeroDatesUnderEachPolicy reads dates that do not exist under the policies
+// that are not the default and refuse nothing.
+func TestZeroDatesUnderEachPolicy(t *testing.T) {
+	const epoch, start = "1970-01-01", "1970-01-01 00:00:00.000"
+	text := columnar.StringType()
+	policies := map[mysqlrow.ZeroDate][]typeCase{
+		mysqlrow.ZeroDateEpoch: {
+			{"date", natural, []string{"'0000-00-00'", epoch, "'2024-00-10'", epoch, "'2024-02-31'", epoch, "'2024-02-29'", "2024-02-29"}},
+			{"datetime", natural, []string{"'0000-00-00'", start, "'2024-02-31 10:00:00'", start}},
+			{"timestamp null", natural, []string{"'0000-00-00'", start}},
+			{"timestamp null", typed(columnar.TimestampLTZ, 0), []string{"'0000-00-00'", start + "Z"}},
+			{"datetime", text, []string{"'0000-00-00'", "1970-01-01 00:00:00"}},
+		},
+		mysqlrow.ZeroDateText: {
+			{"date", text, []string{"'0000-00-00'", "0000-00-00", "'2024-00-10'", "2024-00-10", "'2024-02-31'", "2024-02-31"}},
+			{"datetime(2)", text, []string{"'0000-00-00'", "0000-00-00 00:00:00.00", "'2024-02-31 10:00:00.25'", "2024-02-31 10:00:00.25"}},
+			{"timestamp null", text, []string{"'0000-00-00'", "0000-00-00 00:00:00"}},
+			{"date", natural, []string{"'0000-00-00'", "NULL"}},
+			{"date not null", natural, []string{"'0000-00-00'", epoch}},
+		},
+	}
+	onBoth(t, func(t *testing.T, s *mysqld.Server, c *client.Conn) {
+		for zero, cases := range policies {
+			bothPathsUnder(t, s, c, cases, zero)
+			execute(t, c, "DROP DATABASE "+database)
+			execute(t, c, "CREATE DATABASE "+database)
+			execute(t, c, "USE "+database)
+		}
+	})
+}
+
 // TestOldTimes reads the forms of times that MariaDB had before it took over
 // those of MySQL 5.6.
 func TestOldTimes(t *testing.T) {
@@ -210,12 +241,17 @@ func TestOldTimes(t *testing.T) {
 
 func bothPaths(t *testing.T, s *mysqld.Server, c *client.Conn, cases []typeCase) {
 	t.Helper()
+	bothPathsUnder(t, s, c, cases, mysqlrow.ZeroDateNull)
+}
+
+func bothPathsUnder(t *testing.T, s *mysqld.Server, c *client.Conn, cases []typeCase, zero mysqlrow.ZeroDate) {
+	t.Helper()
 	from := position(t, s)
 	byName := make(map[string]*table)
 	cases = known(s, cases)
 	tables := make([]*table, len(cases))
 	for i, tc := range cases {
-		tables[i] = newTable(t, c, i, tc)
+		tables[i] = newTable(t, c, i, tc, zero)
 		byName[tables[i].name] = tables[i]
 	}
 	readBinlog(t, s, from, position(t, s), func(name string, m mysqlrow.TableMap, r mysqlrow.Rows) error {
@@ -266,7 +302,7 @@ func TestWideTable(t *testing.T) {
 			}
 		}
 	}
-	plan, err := mysqlrow.NewPlan(cols, targets, mysqlrow.Options{Table: "types.wide", Key: []int{1}, ChunkKey: "id"})
+	plan, err := mysqlrow.NewPlan(cols, targets, mysqlrow.Options{Table: "types.wide", Key: []int{1}, ChunkKey: []int{1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,8 +330,8 @@ func TestWideTable(t *testing.T) {
 			if after == nil {
 				after = before
 			}
-			k, err := layout.KeyOf(after)
-			keys = append(keys, plan.FormatKey(k))
+			k, err := layout.AppendChunkKey(nil, after)
+			keys = append(keys, string(k))
 			return err
 		}); err != nil {
 			return err
@@ -312,7 +348,14 @@ func TestWideTable(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	wantKeys := []string{"18446744073709551615", "1", "2", "1", "3", "3", "18446744073709551615"}
+	var wantKeys []string
+	for _, id := range []string{"18446744073709551615", "1", "2", "1", "3", "3", "18446744073709551615"} {
+		edge, err := plan.ParseEdge([]string{id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantKeys = append(wantKeys, edge.Order)
+	}
 	if diff := cmp.Diff(wantKeys, keys); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
