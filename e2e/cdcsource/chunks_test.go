@@ -180,3 +180,27 @@ func TestEmptyTables(t *testing.T) {
 		}
 	})
 }
+
+// TestExpressionsAreNoKey has a unique key that is none by its columns alone.
+func TestExpressionsAreNoKey(t *testing.T) {
+	s := gtidServer
+	if !s.Install.AtLeast(8, 0, 23) {
+		return // it tells of no expressions
+	}
+	db := accounts(t, s, accountsDDL)
+	err := s.Exec("CREATE TABLE "+db+".e (a INT NOT NULL, b INT NOT NULL, UNIQUE (a, (b % 10)))", "INSERT INTO "+db+".e VALUES (1, 1), (1, 2), (2, 1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(s, db)
+	cfg.Startup.Mode = cdc.StartSnapshot
+	cfg.Tables = []cdc.Table{{Label: "e", Database: db, Name: "e", Schema: &columnar.Schema{Fields: []columnar.Field{field("a", columnar.Of(columnar.Int))}}}}
+	log := logged(&cfg)
+	x := run(t, cfg, nil, copies{{}}, func(c *collector) { c.whole = true })
+	if err := x.err(); err != nil {
+		t.Fatal(err)
+	}
+	if n := rowsIn(x.col.tables[0], true); n != 3 || log.count("it has no primary key") != 1 {
+		t.Errorf("%d rows, %s", n, log.text.String())
+	}
+}
