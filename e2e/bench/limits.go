@@ -44,6 +44,7 @@ type limitInput struct {
 var Limits = []Limit{
 	{"binlog-raw", "drain the binlog, no row decode", drainRaw},
 	{"binlog-decode", "drain the binlog and decode rows into Arrow", drainDecode},
+	{"binlog-library", "drain the binlog and decode rows as the library does", drainLibrary},
 	{"scan", "SELECT * over the wire, no decode", scanTable},
 	{"snapshot", "the source's snapshot of the same table with as many sessions: cut, decoded, dropped", readSnapshot},
 	{"generate", "make the rows alone, to subtract from parquet", generateRows},
@@ -156,6 +157,18 @@ func drainDecode(ctx context.Context, in limitInput) (int64, error) {
 	}
 	// Updates are two rows in the batch; the limit counts changes.
 	return min(rows, in.Rows), nil
+}
+
+// drainLibrary lets the library decode the rows, into a slice of values each.
+func drainLibrary(ctx context.Context, in limitInput) (int64, error) {
+	var rows int64
+	err := drain(ctx, in, replication.BinlogSyncerConfig{UseDecimal: true}, func(ev *replication.BinlogEvent) error {
+		if e, ok := ev.Event.(*replication.RowsEvent); ok && string(e.Table.Table) == "orders" {
+			rows += int64(len(e.Rows))
+		}
+		return nil
+	})
+	return min(rows, in.Rows), err
 }
 
 func scanTable(ctx context.Context, in limitInput) (int64, error) {

@@ -43,7 +43,7 @@ func fill(db, table string, from, rows int) string {
 }
 
 // start makes two empty tables and a job that follows them.
-func start(t *testing.T, s *mysqld.Server, db string) (*harness.Job, *harness.Child) {
+func start(t testing.TB, s *mysqld.Server, db string) (*harness.Job, *harness.Child) {
 	t.Helper()
 	judge.Exec(t, s, "DROP DATABASE IF EXISTS "+db, "CREATE DATABASE "+db,
 		"CREATE TABLE "+db+".a (id BIGINT NOT NULL PRIMARY KEY, n INT, note LONGTEXT)", "CREATE TABLE "+db+".b LIKE "+db+".a")
