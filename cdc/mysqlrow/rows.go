@@ -75,6 +75,13 @@ func (l *Layout) Check(r Rows) error {
 	if l.Whole(r) {
 		return nil
 	}
+	if r.JSONParts {
+		return &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceBinlog, Table: l.plan.opt.Table,
+			Msg:  "the binlog carries parts of JSON values instead of whole rows",
+			Hint: "SET GLOBAL binlog_row_value_options = '', and in sessions that set it, then start the job again with --fresh",
+		}
+	}
 	return &diag.Error{
 		Domain: diag.External, Code: diag.CodeSourceBinlog, Table: l.plan.opt.Table,
 		Msg:  "the binlog holds rows without all of their columns",
