@@ -56,11 +56,11 @@ func hour(n int64) error {
 // What has no meaning where one process writes a table with one budget.
 func init() {
 	const (
-		lookups = "every checkpoint of such a table has its look-ups"
+		lookups = "the look-ups of a checkpoint are done in it, as if it were true and radical"
 		blocks  = "rows are looked up in blocks of an Arrow file, without compression"
 		buffers = "what leat.memory.write-buffers has no room for becomes level-0 files, which need no spilling"
 	)
-	Bool(LakeTable, "lookup-wait", true, "Commits wait for look-ups.", NoMeaningHere(lookups))
+	Bool(LakeTable, "lookup-wait", true, "Commits wait for look-ups.", WithAliases("changelog-producer.lookup-wait"), NoMeaningHere(lookups))
 	Enum(LakeTable, "lookup-compact", "radical", "How eagerly rows are looked up.", []string{"radical", "gentle"}, NoMeaningHere(lookups))
 	Int(LakeTable, "lookup-compact.max-interval", 0, "Commits between look-ups.", Optional(), NoMeaningHere(lookups))
 	for _, key := range []string{
@@ -75,7 +75,7 @@ func init() {
 	} {
 		String(LakeTable, key, "", "Spilling of buffers.", Optional(), NoMeaningHere(buffers))
 	}
-	Bool(LakeTable, "commit.force-compact", false, "Commits wait for compactions.", NoMeaningHere("compactions run beside checkpoints, and writing waits at num-sorted-run.stop-trigger"))
+	Bool(LakeTable, "commit.force-compact", false, "Commits wait for compactions.", NoMeaningHere("a commit waits for look-ups alone: other compactions run beside checkpoints, and writing waits at num-sorted-run.stop-trigger"))
 	Bool(LakeTable, "precommit-compact", false, "Small files are joined before a commit.", NoMeaningHere("a checkpoint writes one file a bucket"))
 	Bool(LakeTable, "bucket-append-ordered", true, "Compactions of append tables with buckets keep the order of rows.", NoMeaningHere("they always do"))
 	Int(LakeTable, "dynamic-bucket.assigner-parallelism", 0, "Assigners of buckets.", Optional(), NoMeaningHere("one assigner knows all keys"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -35,12 +36,15 @@ type hashIndexes struct {
 	loaded map[string]*partitionIndex
 	budget int64
 	used   int64
+	// spill is where the hashes are that memory has no room for.
+	spill hashSpill
 }
 
-// newHashIndexes reads which index files the table has at s; nil starts from nothing.
-func newHashIndexes(ctx context.Context, t *Table, s *spec.Snapshot, budget int64) (*hashIndexes, error) {
+// newHashIndexes reads which index files the table has at s; nil starts from
+// nothing. dir is a folder that it may make; without one, more hashes than budget has room for are refused.
+func newHashIndexes(ctx context.Context, t *Table, s *spec.Snapshot, budget int64, dir string, log *slog.Logger) (*hashIndexes, error) {
 	x := &hashIndexes{
-		t: t, target: t.Options.Dynamic.TargetRows, maxBuckets: t.Options.Dynamic.buckets(), budget: budget,
+		t: t, target: t.Options.Dynamic.TargetRows, maxBuckets: t.Options.Dynamic.buckets(), budget: budget, spill: hashSpill{dir: dir, log: log},
 		files: map[string]map[int32]spec.IndexFileMeta{}, loaded: map[string]*partitionIndex{},
 	}
 	entries, err := t.manifests.Index(ctx, s)
@@ -64,7 +68,9 @@ func newHashIndexes(ctx context.Context, t *Table, s *spec.Snapshot, budget int6
 
 // partitionIndex is the index of one partition.
 type partitionIndex struct {
-	row     spec.BinaryRow
+	row spec.BinaryRow
+	// no tells partitions apart in a store.
+	no      int32
 	table   hashTable
 	buckets []*indexBucket
 	open    openBuckets
@@ -106,17 +112,24 @@ func (p *partitionIndex) bytes() int64 { return hashBytes * int64(p.table.n) }
 
 // indexBucket is what one bucket's index file holds.
 type indexBucket struct {
-	// hashes only grows: a prefix of it is a consistent copy.
+	// hashes only grows: a prefix of it is a consistent copy. The first base hashes
+	// of the bucket stand in its file alone.
 	hashes  []int32
+	base    int
 	changed bool
+	// written is how many hashes the file has that was asked for last.
+	written int
 }
+
+func (b *indexBucket) count() int { return b.base + len(b.hashes) }
 
 // partition gives the index of a partition, reading its files the first time.
 func (x *hashIndexes) partition(ctx context.Context, row spec.BinaryRow) (*partitionIndex, error) {
 	if p := x.loaded[string(row.Data)]; p != nil {
 		return p, nil
 	}
-	p := &partitionIndex{row: row, open: newOpenBuckets(x.t.Options.Dynamic.classes())}
+	p := &partitionIndex{row: row, no: x.spill.parts, open: newOpenBuckets(x.t.Options.Dynamic.classes())}
+	x.spill.parts++
 	for no, f := range x.files[string(row.Data)] {
 		if no < 0 || no >= maxDynamicBuckets {
 			return nil, corrupt(f.FileName, fmt.Errorf("an index of bucket %d", no))
@@ -125,14 +138,19 @@ func (x *hashIndexes) partition(ctx context.Context, row spec.BinaryRow) (*parti
 		if err != nil {
 			return nil, err
 		}
-		p.bucket(int(no)).hashes = hashes
+		b := p.bucket(int(no))
+		b.hashes, b.written = hashes, len(hashes)
+		before := p.bytes()
 		for _, h := range hashes {
 			p.table.put(h, no)
 		}
+		x.used += p.bytes() - before
+		if err := x.fit(ctx, p); err != nil {
+			return nil, err
+		}
 	}
 	x.loaded[string(row.Data)] = p
-	x.used += p.bytes()
-	return p, x.check()
+	return p, nil
 }
 
 func (x *hashIndexes) read(ctx context.Context, f *spec.IndexFileMeta) ([]int32, error) {
@@ -160,13 +178,6 @@ func parseHashes(b []byte, count int64) ([]int32, error) {
 	return out, nil
 }
 
-func (x *hashIndexes) check() error {
-	if x.used <= x.budget {
-		return nil
-	}
-	return indexTooLarge(x.t, x.used, x.budget)
-}
-
 func indexTooLarge(t *Table, used, budget int64) error {
 	return &diag.Error{
 		Domain: diag.User, Code: diag.CodeLakeShape, Table: t.Path, Option: spec.OptionBucket,
@@ -185,11 +196,14 @@ func tooManyBuckets(t *Table) error {
 
 // assign gives the bucket of a hash (PartitionIndex.java): the one it has, else
 // the first with room, else a new one, else any.
-func (x *hashIndexes) assign(p *partitionIndex, hash int32) (int32, error) {
+func (x *hashIndexes) assign(ctx context.Context, p *partitionIndex, hash int32) (int32, error) {
 	if no, ok := p.table.get(hash); ok {
 		return no, nil
 	}
-	no := p.open.first(uint32(hash), func(no int) bool { return no < len(p.buckets) && len(p.buckets[no].hashes) >= x.target })
+	if no, ok, err := x.spill.get(p.no, hash); err != nil || ok {
+		return no, err
+	}
+	no := p.open.first(uint32(hash), func(no int) bool { return no < len(p.buckets) && p.buckets[no].count() >= x.target })
 	if no >= x.maxBuckets {
 		if no = int(uint32(hash)) % x.maxBuckets; x.t.Options.Dynamic.MaxBuckets <= 0 {
 			return 0, tooManyBuckets(x.t)
@@ -199,7 +213,7 @@ func (x *hashIndexes) assign(p *partitionIndex, hash int32) (int32, error) {
 	b.hashes, b.changed = append(b.hashes, hash), true
 	p.table.put(hash, int32(no))
 	x.used += hashBytes
-	return int32(no), x.check()
+	return int32(no), x.fit(ctx, nil)
 }
 
 func (p *partitionIndex) bucket(no int) *indexBucket {
@@ -213,8 +227,10 @@ func (p *partitionIndex) bucket(no int) *indexBucket {
 type indexChange struct {
 	partition spec.BinaryRow
 	bucket    int32
-	hashes    []int32
-	file      spec.IndexFileMeta
+	// hashes follow the first base ones of the bucket, which the file before has.
+	hashes []int32
+	base   int
+	file   spec.IndexFileMeta
 }
 
 // take gives the buckets that got hashes since the last call.
@@ -223,8 +239,9 @@ func (x *hashIndexes) take() []indexChange {
 	for _, p := range x.loaded {
 		for no, b := range p.buckets {
 			if b.changed {
-				b.changed = false
-				out = append(out, indexChange{partition: p.row, bucket: int32(no), hashes: slices.Clip(b.hashes)})
+				b.changed, b.written = false, b.count()
+				out = append(out, indexChange{partition: p.row, bucket: int32(no), hashes: slices.Clip(b.hashes), base: b.base})
+				x.spill.drop(b)
 			}
 		}
 	}
@@ -245,7 +262,8 @@ func (x *hashIndexes) replace(c *indexChange) (old spec.IndexFileMeta, ok bool) 
 
 // forget drops a partition from memory; it is read again when rows come.
 func (x *hashIndexes) forget(partition string) {
-	if p := x.loaded[partition]; p != nil {
+	// What a store has of it would have to be found again: it stays.
+	if p := x.loaded[partition]; p != nil && x.spill.store == nil {
 		x.used -= p.bytes()
 		delete(x.loaded, partition)
 	}
@@ -258,13 +276,16 @@ func (w *Writer) writeIndexes(ctx context.Context, changes []indexChange) error 
 	for i := range changes {
 		c := &changes[i]
 		g.Go(func() error {
-			content := make([]byte, 0, 4*len(c.hashes))
+			content, err := w.indexBefore(ctx, c)
+			if err != nil {
+				return err
+			}
 			for _, h := range c.hashes {
 				content = binary.BigEndian.AppendUint32(content, uint32(h))
 			}
 			c.file = spec.IndexFileMeta{
 				Type: spec.HashIndex, FileName: spec.IndexFileName(w.cfg.Attempt, w.cfg.Pool.names.Add(1)-1),
-				FileSize: int64(len(content)), RowCount: int64(len(c.hashes)),
+				FileSize: int64(len(content)), RowCount: int64(c.base + len(c.hashes)),
 			}
 			path := w.t.paths.IndexPath(&c.file)
 			if err := w.t.FS.CreateExclusive(ctx, path, content); err != nil {
@@ -275,6 +296,26 @@ func (w *Writer) writeIndexes(ctx context.Context, changes []indexChange) error 
 		})
 	}
 	return g.Wait()
+}
+
+// indexBefore gives the hashes of c's bucket that only its file has. Epochs come one
+// after the other here, so the file is that of everything before.
+func (w *Writer) indexBefore(ctx context.Context, c *indexChange) ([]byte, error) {
+	if c.base == 0 {
+		return make([]byte, 0, 4*len(c.hashes)), nil
+	}
+	w.mu.Lock()
+	f := w.router.dynamic.files[string(c.partition.Data)][c.bucket]
+	w.mu.Unlock()
+	path := w.t.paths.IndexPath(&f)
+	b, err := w.t.FS.ReadFile(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("reading index file %s: %w", path, err)
+	}
+	if len(b) != 4*c.base {
+		return nil, corrupt(path, fmt.Errorf("%d bytes for %d hashes", len(b), c.base))
+	}
+	return b, nil
 }
 
 // hashTable maps hashes to bucket numbers: open addressing, 6 bytes a slot.

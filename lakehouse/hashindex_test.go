@@ -2,14 +2,17 @@ package lakehouse_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -166,5 +169,49 @@ func TestDynamicBucketsOfPaimon(t *testing.T) {
 	}
 	if _, now := readAll(t, tab, lakehouse.ScanOptions{}); len(now) != 21 || len(rows) != 12 {
 		t.Errorf("%d rows, then %d", len(rows), len(now))
+	}
+}
+
+// TestHashesBeyondMemory gives the index room for some 200 of 3,000 hashes, and a quarter of that once it is on the disk:
+// over epochs and restarts every hash has to be where an index in memory has it.
+func TestHashesBeyondMemory(t *testing.T) {
+	t.Parallel()
+	scratch := t.TempDir()
+	schema := func() *spec.TableSchema {
+		return ordersSchema(map[string]string{"bucket": "-1", "dynamic-bucket.target-row-num": "150"}, "dt")
+	}
+	inMemory, onDisk := newTable(t, crashfs.New(), "/wh/db.db/t", schema()), newTable(t, crashfs.New(), "/wh/db.db/t", schema())
+	rnd := rand.New(rand.NewPCG(11, 5))
+	for round := range 3 {
+		attempt := fmt.Sprint("attempt", round)
+		a := newJobWith(t, inMemory, attempt, lakehouse.WriteConfig{})
+		b := newJobWith(t, onDisk, attempt, lakehouse.WriteConfig{Scratch: scratch, IndexBudget: 4_000})
+		for epoch := range 4 {
+			for range 3 {
+				var rows []order
+				for range 150 {
+					id := rnd.Int64N(1500)
+					rows = append(rows, order{kind: columnar.Insert, id: id, status: fmt.Sprint(round, epoch), dt: fmt.Sprint("d", rnd.IntN(2))})
+				}
+				a.write(orders(inMemory.Schema, rows...))
+				b.write(orders(onDisk.Schema, rows...))
+			}
+			a.commit()
+			b.commit()
+		}
+		byValue := cmpopts.SortSlices(func(a, b int32) bool { return a < b })
+		if d := cmp.Diff(hashesOf(t, inMemory), hashesOf(t, onDisk), byValue); d != "" {
+			t.Fatalf("round %d: hashes in memory and on the disk differ:\n%s", round, d)
+		}
+		compareLines(t, rowsOf(t, inMemory), rowsOf(t, onDisk))
+		if n := entries(t, scratch); n != 1 {
+			t.Errorf("round %d: %d folders in use, want 1", round, n)
+		}
+		if err := errors.Join(a.w.Close(t.Context()), b.w.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if n := entries(t, scratch); n != 0 {
+			t.Errorf("round %d: %d folders left behind", round, n)
+		}
 	}
 }

@@ -303,7 +303,7 @@ func (r *router) assign(ctx context.Context) error {
 			}
 		}
 		r.rowParts = append(r.rowParts, p)
-		if r.nos[i], err = r.dynamic.assign(p.index, hash); err != nil {
+		if r.nos[i], err = r.dynamic.assign(ctx, p.index, hash); err != nil {
 			return err
 		}
 	}

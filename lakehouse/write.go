@@ -32,8 +32,8 @@ type WriteConfig struct {
 	Pool   *WorkPool
 	Log    *slog.Logger
 	// IndexBudget is the memory in bytes that the index of the keys of a table
-	// without fixed buckets may take; 0 means DefaultIndexBudget. Where rows move
-	// between partitions and Scratch is set, what is more goes there.
+	// without fixed buckets may take; 0 means DefaultIndexBudget. Where Scratch is
+	// set, what is more goes there.
 	IndexBudget int64
 	// Scratch is a folder of a local disk for what the writer keeps beside memory:
 	// rows that compactions look up, and the index of keys beyond IndexBudget. The
@@ -156,14 +156,14 @@ func (w *Writer) openIndex(ctx context.Context, s *spec.Snapshot) (err error) {
 	if w.cfg.Replace {
 		s = nil
 	}
+	dir := ""
+	if w.cfg.Scratch != "" {
+		dir = filepath.Join(w.cfg.Scratch, "keys-"+uuid.NewString())
+	}
 	switch w.t.mode() {
 	case dynamicBuckets:
-		w.router.dynamic, err = newHashIndexes(ctx, w.t, s, budget)
+		w.router.dynamic, err = newHashIndexes(ctx, w.t, s, budget, dir, w.log)
 	case crossPartition:
-		dir := ""
-		if w.cfg.Scratch != "" {
-			dir = filepath.Join(w.cfg.Scratch, "keys-"+uuid.NewString())
-		}
 		if w.router.keyIndex, err = newKeyIndex(w.t, budget, dir, w.log); err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	w.cancel()
 	w.wg.Wait()
 	w.cfg.Budget.unregister(w)
-	err := errors.Join(w.lookups.close(ctx), w.router.keyIndex.close(ctx))
+	err := errors.Join(w.lookups.close(ctx), w.router.keyIndex.close(ctx), w.router.dynamic.close(ctx))
 	for _, c := range loose {
 		for i := range c.work {
 			w.remove(ctx, c.work[i].b, c.work[i].res.Files)

@@ -157,9 +157,14 @@ func (w *fileWriter) place(col int) (system, value int) {
 	return -1, col - systemFields
 }
 
-// takesColumns reports whether the files are written column by column.
-func (w *fileWriter) takesColumns() bool {
-	return w.format.Format == "" || w.format.Format == datafile.Parquet
+// takesColumns reports whether rows of size bytes in memory are written column by
+// column: they make one file, and one row group of it.
+func (w *fileWriter) takesColumns(size int64) bool {
+	block := w.format.BlockSize
+	if block <= 0 {
+		block = format.DefaultBlockSize
+	}
+	return (w.format.Format == "" || w.format.Format == datafile.Parquet) && size <= min(block, w.files.TargetSize)
 }
 
 // writeColumns writes all rows of a file that was begun.

@@ -4,9 +4,10 @@
 //
 // It knows nothing of tables, snapshots or commits. Rows are never copied on
 // arrival: a Buffer keeps, for every change, a normalised key and where the row
-// stands in the retained batches; FlushBuffer sorts those entries, merges those
-// of each key and gathers every column once into a file. Files are read back
-// and merged by Merge with a loser tree over Arrow batches.
+// stands in the retained batches; FlushBuffer sorts keys and numbers of changes
+// (sort.go), merges those of each key and takes one column after the other into
+// the file (flushcolumns.go), rows in no order by way of a copy of the column
+// (stage.go). Files are read back and merged by Merge with a loser tree over Arrow batches.
 //
 // An Engine says how the rows of a key become one. Deduplicate takes the last as
 // it comes; other engines, and changelogs, arrange references to rows in groups

@@ -162,7 +162,7 @@ func (g *flushGather) writeAll(ctx context.Context, order []uint32, files Files,
 		return nil, err
 	}
 	defer w.abort(ctx)
-	if w.takesColumns() && int64(n)*g.rowBytes <= files.TargetSize {
+	if w.takesColumns(int64(n) * g.rowBytes) {
 		err = g.writeColumns(ctx, w, order, n)
 	} else {
 		err = g.writeChunks(ctx, w, order, n)
