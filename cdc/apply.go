@@ -88,6 +88,7 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 		}
 		r.pos.TimeMillis = e.millis
 		r.move(e.file, e.offset)
+		r.lowerFloors()
 		s.open.active = false
 		return r.edge(ctx)
 	case evAdvance:
@@ -144,10 +145,13 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		if t.seq.waits() {
 			continue // nothing of it was read yet
 		}
+		if t.floor != nil && t.floor.holds(s.open.id, s.open.file, s.open.offset, false) {
+			continue // read before it went back
+		}
 		if b.layout == nil || b.plan != t.plan {
 			l, err := r.bind(ctx, t, e.table.columns)
 			if err != nil {
-				return err
+				return t.alone(err)
 			}
 			if l == nil {
 				continue // the table is read again
@@ -167,7 +171,10 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 			}
 		}
 		if err := t.seq.apply(layout, rows); err != nil {
-			return t.at(-1, err)
+			if err = t.at(-1, err); t.def.BadRowsAside {
+				return t.alone(err)
+			}
+			return err
 		}
 		n := t.seq.out.Len()
 		s.open.rows += int64(n - before)

@@ -64,7 +64,7 @@ func (r *Reader) carry(ctx context.Context, list []carried, statement string) er
 	defer n.close()
 	for _, c := range list {
 		if err := r.carryTable(ctx, n, c, statement); err != nil {
-			return err
+			return c.table.alone(err)
 		}
 	}
 	return nil
@@ -98,6 +98,11 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 	case c.kind == renamed || namesPartitions(statement):
 		t.absent.Store(false)
 		r.log.Info("source table has other rows: it is read again", "table", t.id(), "statement", clip(statement))
+		return r.adapt(ctx, t, src, statement, true, true)
+	case mentions(statement, "PRIMARY"):
+		// The key is as it was, and may have been another one for some time: changes
+		// from then name rows by what is no key of the lake.
+		r.log.Info("source table may have had another key: it is read again", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, src, statement, true, true)
 	default:
 		return r.adapt(ctx, t, src, statement, false, false)
@@ -229,11 +234,14 @@ func namesPartitions(statement string) bool {
 }
 
 // follows reports the tables that a statement names and that follow it.
-func (r *Reader) follows(kind effect, names []name) []carried {
+func (r *Reader) follows(kind effect, names []name, e *event) []carried {
 	var list []carried
 	for _, t := range r.tables {
 		if !t.def.Follow || kind == created && !t.absent.Load() {
 			continue // CREATE IF NOT EXISTS, of a table that was there
+		}
+		if t.floor != nil && t.floor.holds(e.id, e.file, e.offset, true) {
+			continue // carried out before it went back
 		}
 		for _, n := range names {
 			if n.covers(t.def.Database, t.def.Name) {

@@ -57,6 +57,9 @@ func (r *Reader) check(n *conn, known map[string]tableState, opening bool) error
 			if !errors.As(err, &one) && !errors.As(err, &list) {
 				return err
 			}
+			if opening && then != nil && t.def.Follow {
+				return t.alone(err)
+			}
 			errs.Add(err)
 			continue
 		}

@@ -47,6 +47,9 @@ func (r *chunkReader) run(ctx context.Context) error {
 		case err == nil && c == nil:
 			return nil
 		case err != nil && !r.sn.outdated(err) && !r.mayRetry(err) && !r.changed(ctx, c):
+			if c != nil {
+				return c.table.alone(err)
+			}
 			return err
 		case err != nil:
 			r.close()

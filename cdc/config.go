@@ -84,6 +84,11 @@ type Table struct {
 	Follow bool
 	// AppendOnly emits every change as an insert, whatever it does to the row.
 	AppendOnly bool
+	// Aside says why the table is not read now; its state is kept as it is. A table
+	// that the state knows as set aside and that has no Aside is read on.
+	Aside string
+	// BadRowsAside makes a row that cannot be read a PortError.
+	BadRowsAside bool
 	// Schema is what is emitted; its columns are found at the source by name.
 	Schema *columnar.Schema
 	// Metadata holds the metadata key of each column of Schema, "" for a column

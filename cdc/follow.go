@@ -16,7 +16,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	if kind == noEffect {
 		return nil
 	}
-	list := r.follows(kind, names)
+	list := r.follows(kind, names, e)
 	for _, c := range list {
 		c.table.statement = e.text
 		if kind != altered || c.table.seq.waits() || !c.table.describedAfter(e, r.pos.ServerUUID) {
@@ -54,7 +54,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 		})
 	}
 	for _, t := range r.tables {
-		if kind == created || t.def.Follow && kind != written || !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
+		if kind == created || t.def.Follow && (kind != written || !slices.ContainsFunc(list, func(c carried) bool { return c.table == t })) || !slices.ContainsFunc(names, func(n name) bool { return n.covers(t.def.Database, t.def.Name) }) {
 			continue
 		}
 		t.statement = e.text
@@ -64,12 +64,12 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 				return err
 			}
 		case written:
-			return t.at(-1, &diag.Error{
+			return t.alone(t.at(-1, &diag.Error{
 				Domain: diag.External, Code: diag.CodeSourceBinlog,
 				Msg:   "a session wrote the source table with binlog_format=STATEMENT, so that the log does not hold the rows",
 				Notes: []string{"statement: " + clip(e.text)},
 				Hint:  "SET GLOBAL binlog_format = 'ROW', and in sessions that set it, then read the table anew with --fresh --replace",
-			})
+			}))
 		default:
 			if !t.empty {
 				return t.gone(kind, e.text)

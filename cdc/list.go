@@ -27,6 +27,8 @@ type TableInfo struct {
 	PrimaryKey []string
 	// Bytes is the server's estimate of the size of the rows.
 	Bytes int64
+	// Aside says why the job does not read it for now; of StoredTables alone.
+	Aside string
 }
 
 // ID gives database.table.

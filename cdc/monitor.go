@@ -178,7 +178,7 @@ func (r *Reader) report() {
 	p := progress{
 		status: dataflow.SourceStatus{
 			Phase: "stream", Rows: s.rows, SnapshotDone: s.snapRows, SnapshotTotal: max(s.snapTotal, s.snapRows),
-			Complete: r.complete(), Position: r.pos.String(),
+			Complete: r.complete(), Position: r.pos.String(), Tables: r.tableStates(),
 		},
 		uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset, millis: r.pos.TimeMillis,
 	}

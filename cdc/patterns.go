@@ -32,6 +32,9 @@ func (r *Reader) resolve(n *conn) error {
 	var all resultTable
 	var errs diag.List
 	for i, def := range r.cfg.Tables {
+		if def.Aside != "" {
+			continue
+		}
 		if !def.Pattern {
 			r.tables = append(r.tables, &table{def: def, port: i})
 			continue

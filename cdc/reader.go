@@ -23,6 +23,12 @@ type Reader struct {
 	log    *slog.Logger
 	tables []*table
 	byName map[string][]*table
+	// kept are the states of tables that are set aside; floors counts tables that were
+	// read beyond the edge.
+	kept   map[string]tableState
+	floors int
+	// left are tables that came while the reader runs, and stay out.
+	left []dataflow.TableStatus
 
 	server *server
 	zone   *time.Location
@@ -145,6 +151,10 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	if r.pos, err = s.position(r.server.mariadb); err != nil {
 		return err
 	}
+	main := r.pos.clone()
+	if err := r.resumePlaces(ctx, n, s); err != nil {
+		return err
+	}
 	if err := r.stillThere(s); err != nil {
 		return err
 	}
@@ -187,6 +197,9 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 		t.seq.refresh = ts.Refresh
 		t.reread, t.healing, t.dropped = ts.Reread, ts.Healing, ts.Dropped
 		t.absent.Store(ts.Absent)
+		if err := r.raiseFloor(t, ts, main); err != nil {
+			return err
+		}
 	}
 	if err := n.resumable(ctx, r.server, r.pos); err != nil {
 		return r.concerned(err)
@@ -236,6 +249,9 @@ func (r *Reader) cells() mysqlrow.Options {
 
 // complete reports whether all chunks of all tables are out.
 func (r *Reader) complete() bool {
+	if r.floors > 0 {
+		return false
+	}
 	for _, t := range r.tables {
 		if !t.seq.complete() {
 			return false

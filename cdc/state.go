@@ -3,6 +3,7 @@ package cdc
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"leat/cdc/mysqlrow"
@@ -27,18 +28,41 @@ const stateVersion = 2
 // state is what a checkpoint stores: the edge of the stream, and what of each
 // table's snapshot was emitted before it.
 type state struct {
-	Version    int    `json:"version"`
+	Version int `json:"version"`
+	place
+	Tables map[string]tableState `json:"tables"`
+}
+
+// place is the stored form of a Position.
+type place struct {
 	ServerUUID string `json:"server_uuid"`
 	// GTID is nil on a server without GTIDs.
-	GTID   *string               `json:"gtid,omitempty"`
-	File   string                `json:"file,omitempty"`
-	Offset uint64                `json:"offset,omitempty"`
-	Millis int64                 `json:"time,omitempty"`
-	Tables map[string]tableState `json:"tables"`
+	GTID   *string `json:"gtid,omitempty"`
+	File   string  `json:"file,omitempty"`
+	Offset uint64  `json:"offset,omitempty"`
+	Millis int64   `json:"time,omitempty"`
 	// XA are the prepared XA transactions, compressed.
 	XA map[string][]byte `json:"xa,omitempty"`
 	// XALog are the places before large ones in the log.
 	XALog map[string]placeState `json:"xa_log,omitempty"`
+}
+
+// placeOf gives the stored form of p.
+func placeOf(p Position) (place, error) {
+	out := place{ServerUUID: p.ServerUUID, File: p.File, Offset: p.Offset, Millis: p.TimeMillis}
+	if p.GTID != nil {
+		text := p.GTID.String()
+		out.GTID = &text
+	}
+	err := out.packXA(p.prepared)
+	return out, err
+}
+
+// aside is a table that is not read for now.
+type aside struct {
+	Reason string `json:"reason"`
+	// Place is up to where the table was read.
+	Place place `json:"place"`
 }
 
 // tableState is the part of one table, by id.
@@ -61,6 +85,10 @@ type tableState struct {
 	Healing bool           `json:"healing,omitempty"`
 	Absent  bool           `json:"absent,omitempty"`
 	Dropped map[string]int `json:"dropped,omitempty"`
+	// Aside is set for a table that is set aside. Floor is up to where a table was
+	// read already, beyond the edge, which went back for one that was set aside.
+	Aside *aside `json:"aside,omitempty"`
+	Floor *place `json:"floor,omitempty"`
 }
 
 // stateKeys names the tables in the state; a table read into several ports has one
@@ -79,15 +107,14 @@ func (r *Reader) stateKeys() map[*table]string {
 
 // snapshotState makes the state of the current edge.
 func (r *Reader) snapshotState() (dataflow.SourceState, error) {
-	s := state{
-		Version: stateVersion, ServerUUID: r.pos.ServerUUID, File: r.pos.File, Offset: r.pos.Offset,
-		Millis: r.pos.TimeMillis, Tables: map[string]tableState{},
+	at, err := placeOf(r.pos)
+	if err != nil {
+		return dataflow.SourceState{}, err
 	}
+	s := state{Version: stateVersion, place: at, Tables: map[string]tableState{}}
 	props := map[string]string{PropComplete: strconv.FormatBool(r.complete())}
-	if r.pos.GTID != nil {
-		text := r.pos.GTID.String()
-		s.GTID = &text
-		props[PropGTID] = text
+	if s.GTID != nil {
+		props[PropGTID] = *s.GTID
 	}
 	for k, v := range map[string]string{PropFile: s.File, PropServerUUID: s.ServerUUID} {
 		if v != "" {
@@ -106,14 +133,16 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		if !t.seq.keyed && !done.all {
 			done = rangeSet{}
 		}
+		floor, err := t.floorState()
+		if err != nil {
+			return dataflow.SourceState{}, err
+		}
 		s.Tables[keys[t]] = tableState{
 			Database: t.def.Database, Name: t.def.Name, Snapshot: done.state(), Columns: t.src.columns, Primary: t.src.primary, KeyOrder: t.plan.KeyOrder(),
-			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped,
+			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped, Floor: floor,
 		}
 	}
-	if err := s.packXA(r.pos.prepared); err != nil {
-		return dataflow.SourceState{}, err
-	}
+	maps.Copy(s.Tables, r.kept)
 	data, err := json.Marshal(s)
 	if err != nil {
 		return dataflow.SourceState{}, fmt.Errorf("writing the source state: %w", err)
@@ -137,8 +166,8 @@ func readState(data json.RawMessage) (*state, error) {
 	return &s, nil
 }
 
-// position gives the edge of the state.
-func (s *state) position(maria bool) (Position, error) {
+// position gives what was stored.
+func (s *place) position(maria bool) (Position, error) {
 	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, TimeMillis: s.Millis}
 	var err error
 	if p.prepared, err = s.unpackXA(maria); err != nil || s.GTID == nil {

@@ -21,7 +21,11 @@ func StoredTables(data json.RawMessage) ([]TableInfo, error) {
 			ts.Database, ts.Name, _ = strings.Cut(key, ".")
 		}
 		t := sourceTable{columns: ts.Columns, primaryKey: ts.Primary}
-		out = append(out, t.info(ts.Database, ts.Name))
+		info := t.info(ts.Database, ts.Name)
+		if ts.Aside != nil {
+			info.Aside = ts.Aside.Reason
+		}
+		out = append(out, info)
 	}
 	return out, nil
 }

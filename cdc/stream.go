@@ -129,7 +129,7 @@ func (r *Reader) fitTargets(ctx context.Context) error {
 		}
 		reread := t.reread
 		if err := r.adapt(ctx, t, t.src, "", false, false); err != nil {
-			return err
+			return t.alone(err)
 		}
 		t.reread = reread // all of it is read, or was
 	}

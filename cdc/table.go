@@ -59,6 +59,8 @@ type table struct {
 	absent atomic.Bool
 	// described is the end of the log when the columns were last looked up.
 	described mark
+	// floor is up to where the table was read before the edge went back; nil for the edge.
+	floor *Position
 	// statement is the last DDL on the table, for messages.
 	statement string
 }

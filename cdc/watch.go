@@ -60,7 +60,7 @@ func (r *Reader) newcomers(ctx context.Context, kind effect, names []name, e *ev
 	var out []name
 	for _, row := range found.rows {
 		// The server's own spelling counts.
-		if r.cfg.Watch.matches(row[0], row[1]) && len(r.byName[tableKey(row[0], row[1])]) == 0 {
+		if _, kept := r.kept[row[0]+"."+row[1]]; !kept && r.cfg.Watch.matches(row[0], row[1]) && len(r.byName[tableKey(row[0], row[1])]) == 0 {
 			out = append(out, name{row[0], row[1]})
 		}
 	}
@@ -87,6 +87,7 @@ func (r *Reader) welcome(ctx context.Context, list []name) error {
 			return err
 		default:
 			r.log.Warn("a new table stays out", "table", x.schema+"."+x.table, "reason", err)
+			r.left = append(r.left, dataflow.TableStatus{Name: x.schema + "." + x.table, State: "left out", Reason: err.Error()})
 		}
 	}
 	return nil

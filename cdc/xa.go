@@ -271,7 +271,7 @@ type placeState struct {
 }
 
 // packXA puts the transactions into a state: compressed, or as their place in the log.
-func (s *state) packXA(x xaTransactions) error {
+func (s *place) packXA(x xaTransactions) error {
 	if len(x) == 0 {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (s *state) packXA(x xaTransactions) error {
 }
 
 // unpackXA reads what packXA wrote.
-func (s *state) unpackXA(maria bool) (xaTransactions, error) {
+func (s *place) unpackXA(maria bool) (xaTransactions, error) {
 	out := xaTransactions{}
 	for id, p := range s.XALog {
 		from := Position{ServerUUID: p.ServerUUID, File: p.File, Offset: p.Offset}

@@ -28,6 +28,13 @@ type SyncSpec struct {
 	Database string
 	// TableOptions are those of the tables in the lake.
 	TableOptions configs.Values
+	// BadRowsAside lets a row that cannot be read set its table aside instead of
+	// ending the job.
+	BadRowsAside bool
+	// Aside are source tables that cannot go on, as database.table, and why; Resume
+	// those that were set aside and are to go on.
+	Aside  map[string]string
+	Resume []string
 	// Stored gives what the last checkpoint of the job with that name and warehouse
 	// holds of its sources, by uid; nil if there is none to go on from.
 	Stored func(ctx context.Context, name, warehouse string) (map[string]json.RawMessage, error)
@@ -50,7 +57,7 @@ func SyncTables(ctx context.Context, sync SyncSpec, env Env) (*Result, error) {
 		return nil, fmt.Errorf("planning a sync: connector %s finds no tables", sync.Connector)
 	}
 	s.nameSync(sync.Include)
-	look := connect.DiscoverSpec{Options: sync.Options, Include: sync.Include, Exclude: sync.Exclude}
+	look := connect.DiscoverSpec{Options: sync.Options, Include: sync.Include, Exclude: sync.Exclude, Aside: sync.Aside, Resume: sync.Resume}
 	if sync.Stored != nil {
 		states, err := sync.Stored(ctx, configs.PipelineName.Get(s.settings), s.current.warehouse)
 		if err != nil {
@@ -123,7 +130,16 @@ type syncer struct {
 func (y *syncer) table(ctx context.Context, d *connect.Discovered) {
 	before := len(y.s.errs)
 	y.carry(ctx, d)
-	if errs := y.s.errs[before:]; d.Matched && len(errs) > 0 {
+	errs := y.s.errs[before:]
+	if len(errs) > 0 && d.Was != nil && d.Aside == "" && slices.Contains(y.spec.Resume, d.Database+"."+d.Name) {
+		// It cannot go on yet.
+		again := *d
+		again.Table, again.Aside = d.Was, reasonOf(slices.Clone(errs))
+		y.s.errs = y.s.errs[:before]
+		y.carry(ctx, &again)
+		errs = y.s.errs[before:]
+	}
+	if d.Matched && len(errs) > 0 {
 		y.s.result.Left = append(y.s.result.Left, connect.LeftOut{Name: d.Database + "." + d.Name, Reason: slices.Clone(errs)})
 		y.s.errs = y.s.errs[:before]
 	}
@@ -157,7 +173,7 @@ func (y *syncer) carry(ctx context.Context, d *connect.Discovered) {
 	// The columns of the lake, which follow those of the source while the job runs.
 	from := *d.Table
 	from.Schema = to.def.Schema
-	y.pipe(&from, to)
+	y.pipe(&from, to, d.Aside)
 }
 
 // named gives d the name of its copy. The lake marks system tables with a $, for
@@ -285,7 +301,7 @@ func (y *syncer) tellBuckets() {
 }
 
 // pipe adds the way of all columns from one table into the other.
-func (y *syncer) pipe(from *connect.Table, to *table) {
+func (y *syncer) pipe(from *connect.Table, to *table, aside string) {
 	b, in := y.s.builder, y.source.SourceMode(from)
 	sink := newSink(to, y.s.env.Lake)
 	if in != connect.InsertOnly && y.s.env.Lake.SinkMode(to.def) == connect.InsertOnly {
@@ -298,7 +314,7 @@ func (y *syncer) pipe(from *connect.Table, to *table) {
 	sink.Mode = in
 	source, port := b.port(&scan{table: &table{full: from.Name, def: from}, def: from, source: -1}, y.source)
 	st := &b.plan.Sources[source].Tables[port]
-	st.Follow = true
+	st.Follow, st.Aside, st.BadRowsAside = true, aside, y.spec.BadRowsAside
 	exprs := make([]expr.Expr, len(from.Schema.Fields))
 	for i, f := range from.Schema.Fields {
 		st.Needed = append(st.Needed, i)

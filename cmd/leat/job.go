@@ -17,10 +17,10 @@ import (
 func (a *app) jobCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "job",
-		Short:   "List, show, wait for, save and stop the jobs running on this machine",
+		Short:   "List, show, wait for, save, restart and stop the jobs running on this machine",
 		Example: "  leat job list\n  leat job wait orders --until caught-up --timeout 60s\n  leat job savepoint orders\n  leat job stop orders",
 	}
-	c.AddCommand(a.jobListCommand(), a.jobShowCommand(), a.jobWaitCommand(), a.jobSavepointCommand(), a.jobStopCommand())
+	c.AddCommand(a.jobListCommand(), a.jobShowCommand(), a.jobWaitCommand(), a.jobSavepointCommand(), a.jobRestartCommand(), a.jobStopCommand())
 	group(c)
 	return c
 }
@@ -83,12 +83,22 @@ func writeJobs(w io.Writer, list []job.Status, output string) error {
 }
 
 func (a *app) jobShowCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "show NAME", Short: "Show everything about a running job, as JSON", Example: "  leat job show orders", Args: exactArgs(1, "the name of a job"),
+	var output string
+	c := &cobra.Command{
+		Use: "show NAME", Short: "Show everything about a running job, as JSON, or its source tables", Args: exactArgs(1, "the name of a job"),
+		Long: `Show everything about a running job as JSON. --output table shows a job of ` + "`leat sync`" + ` by its
+source tables instead: snapshot, streaming, dropped, set aside with the reason, catching up
+after it was set aside, or left out with the reason.`,
+		Example: "  leat job show orders\n  leat job show orders --output table",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.client().Find(cmd.Context(), args[0])
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case output == "table":
+				return writeTables(cmd.OutOrStdout(), &s)
+			case output != "json":
+				return usageError(fmt.Sprintf("--output '%s' is not a form of output", output), "write json or table")
 			}
 			e := json.NewEncoder(cmd.OutOrStdout())
 			e.SetIndent("", "  ")
@@ -98,6 +108,50 @@ func (a *app) jobShowCommand() *cobra.Command {
 			return nil
 		},
 	}
+	c.Flags().StringVar(&output, "output", "json", "json or table")
+	return c
+}
+
+// writeTables prints the source tables of a job with their states.
+func writeTables(w io.Writer, s *job.Status) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TABLE\tSTATE\tREASON")
+	for i := range s.Stats.Sources {
+		for _, x := range s.Stats.Sources[i].Status.Tables {
+			fmt.Fprintf(t, "%s\t%s\t%s\n", x.Name, x.State, x.Reason)
+		}
+	}
+	for _, x := range s.Left {
+		fmt.Fprintf(t, "%s\tleft out\t%s\n", x.Name, x.Reason)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("printing tables: %w", err)
+	}
+	return nil
+}
+
+func (a *app) jobRestartCommand() *cobra.Command {
+	var table string
+	c := &cobra.Command{
+		Use: "restart NAME --table TABLE", Short: "Let a table go on that was set aside", Args: exactArgs(1, "the name of a job"),
+		Long: `Let a table of a job of ` + "`leat sync`" + ` go on that was set aside, from the place where it stands, without
+a new snapshot as long as the server has the binlog from there on. The job takes a checkpoint
+and begins again with the table; the other tables wait until it has caught up with them.`,
+		Example: "  leat job restart sync_shop --table shop.orders",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if table == "" {
+				return usageError("--table is missing", "add --table database.table; `leat job show NAME --output table` lists them")
+			}
+			c := a.client()
+			s, err := c.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return c.Resume(cmd.Context(), &s, table)
+		},
+	}
+	c.Flags().StringVar(&table, "table", "", "source table, as database.table")
+	return c
 }
 
 func (a *app) jobWaitCommand() *cobra.Command {

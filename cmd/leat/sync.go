@@ -27,7 +27,7 @@ type syncFlags struct {
 	mysqlConf, tableConf    []string
 	// includingTables and excludingTables are the flags of Paimon's actions.
 	includingTables, excludingTables string
-	from                             string
+	from, onBadRow                   string
 	rollback, reset                  bool
 }
 
@@ -52,8 +52,9 @@ primary key, made where they are missing. All tables are one job with one binlog
 connection. It runs until stopped and resumes by itself from its last checkpoint when
 the same command is run again. The copies follow their source: new columns are added, with
 their defaults for rows that were there before, wider types widen, a dropped column stays
-with NULL from then on, TRUNCATE and swaps of tables are carried out. A primary key that
-changes stops the job. Where --include names all tables of a database, those that are
+with NULL from then on, TRUNCATE and swaps of tables are carried out. A table that cannot go
+on, as one whose primary key changes, is set aside while the others go on: see leat job
+restart, and docs/sync.md. Where --include names all tables of a database, those that are
 made, or renamed into it, while the job runs or is down are taken up with all their rows;
 what such a pattern names and cannot be carried stays out and is said, as tables without
 a primary key. A table that is named itself and cannot be carried is refused.
@@ -81,6 +82,7 @@ LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and
 	fl.StringArrayVar(&f.tableConf, "table-conf", nil, "KEY=VALUE, an option of the tables of the lake")
 	fl.StringVar(&f.includingTables, "including-tables", "", "tables of the database of --mysql-conf database-name, as a|b or .*")
 	fl.StringVar(&f.excludingTables, "excluding-tables", "", "tables of that database to leave out, as a|b")
+	fl.StringVar(&f.onBadRow, "on-bad-row", "stop", "what a row does that cannot be read: stop the job, or set-aside its table")
 	fl.BoolVar(&f.catchUp, "catch-up", false, "end once everything committed in the source at the start is in the lake")
 	fl.BoolVar(&f.fresh, "fresh", false, "begin anew instead of resuming; refused over tables that hold rows")
 	fl.BoolVar(&f.replace, "replace", false, "with --fresh: overwrite tables that hold rows")
@@ -117,7 +119,8 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	if !f.fresh {
 		spec.Stored = stored
 	}
-	plan := func(ctx context.Context) (*planner.Result, error) {
+	plan := func(ctx context.Context, aside map[string]string, resume []string) (*planner.Result, error) {
+		spec.Aside, spec.Resume = aside, resume
 		r, err := planner.SyncTables(ctx, spec, planner.Env{
 			Registry: builtin.All(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: warehouse,
 		})
@@ -125,7 +128,7 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 		spec.Stored, from = stored, ""
 		return r, err
 	}
-	result, err := plan(cmd.Context())
+	result, err := plan(cmd.Context(), nil, nil)
 	if err != nil {
 		// Nothing was started, also where the server is to blame.
 		return fmt.Errorf("%w: %w", job.ErrNotStarted, err)
@@ -179,6 +182,13 @@ func (f *syncFlags) spec(env func(string) (string, bool)) (planner.SyncSpec, err
 	delete(spec.Options, "table-name")
 	if spec.Include, spec.Exclude, err = f.tables(database, single); err != nil {
 		return spec, err
+	}
+	switch f.onBadRow {
+	case "stop":
+	case "set-aside":
+		spec.BadRowsAside = true
+	default:
+		return spec, usageError(fmt.Sprintf("--on-bad-row '%s' is not known", f.onBadRow), "write stop or set-aside")
 	}
 	spec.TableOptions, err = pairs("--table-conf", f.tableConf)
 	return spec, err

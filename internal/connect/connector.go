@@ -84,6 +84,10 @@ type SourceTable struct {
 	Before []int
 	// Follow asks for the changes of the table's columns, too: see dataflow.Change.
 	Follow bool
+	// Aside says why the table is not read for now, "" if it is: its state is kept.
+	Aside string
+	// BadRowsAside lets a row that cannot be read set the table aside.
+	BadRowsAside bool
 }
 
 // Schema is the schema of the batches emitted for the table.

@@ -31,6 +31,10 @@ type DiscoverSpec struct {
 	// Stored is what the last checkpoint holds of the source, nil for nothing: its
 	// tables belong to the job although the source may have them no more.
 	Stored json.RawMessage
+	// Aside are tables that cannot go on, as database.table, and why; Resume those
+	// that were set aside and are to go on.
+	Aside  map[string]string
+	Resume []string
 }
 
 // Wants reports whether a table belongs to those looked for.
@@ -48,6 +52,10 @@ type Discovered struct {
 	Bytes int64
 	// Matched says that only a pattern names it: it stays out where it cannot be carried.
 	Matched bool
+	// Aside says why the job does not read it for now; Table is what it was then.
+	Aside string
+	// Was is the definition by which the job has read it, nil for a table that is new.
+	Was *Table
 	// Gone says that only the last checkpoint knows it: the source has dropped it.
 	Gone bool
 	// Table is a definition that passes CheckTable: all columns, each of the type

@@ -185,7 +185,7 @@ func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 	var mu sync.Mutex
 	return c.e.eachSink(func(n *SinkNode) error {
 		mu.Lock()
-		_, takesPart := ck.Sinks[n.UID]
+		_, takesPart := ck.Sinks[n.UID] // frozen ones are not in the graph
 		mu.Unlock()
 		if !takesPart {
 			return nil // it came after the barrier
@@ -295,5 +295,17 @@ func fault(ctx context.Context, uid string, err error) error {
 	case errors.Is(err, ErrStopped):
 		return fmt.Errorf("operator %s: ended before its last barrier: %w", uid, err)
 	}
-	return fmt.Errorf("operator %s: %w", uid, err)
+	return &OperatorError{UID: uid, Err: err}
 }
+
+// OperatorError is an error of one operator.
+type OperatorError struct {
+	UID string
+	Err error
+}
+
+// Error names the operator.
+func (e *OperatorError) Error() string { return "operator " + e.UID + ": " + e.Err.Error() }
+
+// Unwrap gives what the operator said.
+func (e *OperatorError) Unwrap() error { return e.Err }

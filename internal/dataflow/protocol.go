@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"leat/internal/diag"
@@ -21,7 +22,9 @@ type protocol struct {
 	cfg     Config
 	sources []string
 	sinks   []sinkShape
-	out     []action
+	// frozen are the records of sinks that take no part.
+	frozen map[string]SinkRecord
+	out    []action
 
 	phase phase
 	// next is the id of the next checkpoint, cur the one under way.
@@ -119,6 +122,12 @@ func newProtocol(g *Graph, cfg Config, from *Restore, now time.Time) *protocol {
 		p.sinks = append(p.sinks, s)
 	}
 	if c := from.Checkpoint; c != nil {
+		p.frozen = map[string]SinkRecord{}
+		for _, uid := range from.Frozen {
+			if r, known := c.Sinks[uid]; known {
+				p.frozen[uid] = r
+			}
+		}
 		p.stored, p.unsettled, p.stats.LastID = c.Sources, carriesCommittables(c), c.ID
 	}
 	return p
@@ -260,6 +269,7 @@ func (p *protocol) maybeComplete(now time.Time) {
 		p.finish(now)
 		return
 	}
+	maps.Copy(c.Sinks, p.frozen)
 	p.phase = phaseStoring
 	p.out = append(p.out, action{kind: actStore, id: c.ID, checkpoint: c, until: p.cur.injected.Add(p.cfg.Timeout)})
 }

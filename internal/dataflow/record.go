@@ -43,6 +43,9 @@ type Restore struct {
 	NextID CheckpointID
 	// DeadAttempts are the uuids of earlier runs whose files may be lying about.
 	DeadAttempts []string
+	// Frozen are sinks of the checkpoint that the graph leaves out and that will come
+	// back: later entries hold of them what the checkpoint does.
+	Frozen []string
 	// Abandoned are the names of savepoints that were begun and not written.
 	Abandoned []string
 }

@@ -46,6 +46,18 @@ type SourceState struct {
 	Properties map[string]string `json:"properties,omitempty"`
 }
 
+// PortError is an error that concerns what one port of a source reads, and nothing else.
+type PortError struct {
+	Port int
+	Err  error
+}
+
+// Error is that of the cause.
+func (e *PortError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *PortError) Unwrap() error { return e.Err }
+
 // Collector takes the output of a source reader.
 type Collector interface {
 	// Emit sends b to the output port and takes it over. It blocks while the
@@ -104,4 +116,17 @@ type SourceStatus struct {
 	NeededLog string        `json:"needed_log,omitempty"`
 	PurgeAt   time.Time     `json:"purge_at,omitzero"`
 	Retention time.Duration `json:"retention,omitempty"`
+	// Tables are the tables of a source that follows them, in order of their names.
+	Tables []TableStatus `json:"tables,omitempty"`
+}
+
+// TableStatus is a source table at one moment.
+type TableStatus struct {
+	Name string `json:"name"`
+	// State is "snapshot", "streaming", "catching up" after it was set aside,
+	// "dropped" or "set aside".
+	State string `json:"state"`
+	// Reason and Position say why a table was set aside, and up to where it was read.
+	Reason   string `json:"reason,omitempty"`
+	Position string `json:"position,omitempty"`
 }

@@ -38,7 +38,11 @@ func Build(pl *planner.Plan, jobName string, at Attempt, env connect.Env) (dataf
 		}
 		g.Sources = append(g.Sources, dataflow.SourceNode{UID: s.UID, Reader: r, Ports: len(s.Tables)})
 	}
+	aside := asideSinks(pl)
 	for i := range pl.Sinks {
+		if aside[i] != "" {
+			continue
+		}
 		n, err := sinkNode(&pl.Sinks[i], jobName, at, env)
 		if err != nil {
 			return g, err
@@ -46,6 +50,9 @@ func Build(pl *planner.Plan, jobName string, at Attempt, env connect.Env) (dataf
 		g.Sinks = append(g.Sinks, n)
 	}
 	for i := range pl.Pipes {
+		if aside[pl.Pipes[i].Sink] != "" {
+			continue
+		}
 		p, err := pipeline(pl, &pl.Pipes[i], env)
 		if err != nil {
 			return g, err

@@ -52,6 +52,7 @@ func (j *Job) serve() (*control, error) {
 		j.Stop()
 		w.WriteHeader(http.StatusAccepted)
 	})
+	mux.HandleFunc("POST /restart", j.answerRestart)
 	mux.HandleFunc("POST /savepoint", j.answerSavepoint)
 	c := &control{path: path, server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}, done: make(chan struct{})}
 	go func() {

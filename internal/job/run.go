@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,8 +25,9 @@ import (
 type Spec struct {
 	Result *planner.Result
 	// Replan plans the job again for a restart, as tables may have come and gone;
-	// nil keeps Result.
-	Replan func(ctx context.Context) (*planner.Result, error)
+	// nil keeps Result, and lets no table be set aside. aside are source tables that
+	// cannot go on, and why; resume are those that are to go on again.
+	Replan func(ctx context.Context, aside map[string]string, resume []string) (*planner.Result, error)
 	// Script is the file name, for people.
 	Script   string
 	StateDir string
@@ -62,6 +65,11 @@ type Job struct {
 	// over is closed when nothing is begun any more; beside is what is under way then.
 	over   chan struct{}
 	beside sync.WaitGroup
+	// aside and resume are what the next attempt changes; both under the lock of track.
+	aside  map[string]string
+	resume []string
+	// restart ends the running attempt for another one.
+	restart bool
 	// commitUser is that of the running attempt, under the lock of track.
 	commitUser string
 }
@@ -72,7 +80,7 @@ func New(spec Spec) *Job {
 	j := &Job{spec: spec, id: id, settings: spec.Result.Settings, stopping: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{})}
 	j.dir = jobFolder(spec.StateDir, spec.Result.Settings, id)
 	j.track.st = Status{Name: id.Name, Key: id.Key, State: Starting, PID: os.Getpid(), Started: time.Now(), Script: spec.Script}
-	j.track.st.setSinks(spec.Result.Plan)
+	j.track.st.setSinks(spec.Result)
 	return j
 }
 
@@ -148,6 +156,9 @@ func (j *Job) loop(ctx context.Context) error {
 	for first := true; ; first = false {
 		err := j.attempt(ctx, first)
 		j.track.running(nil)
+		if err == nil && j.resumes() || err != nil && ctx.Err() == nil && j.setAside(err) {
+			continue
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -174,12 +185,15 @@ func (j *Job) replan(ctx context.Context) error {
 	if j.spec.Replan == nil {
 		return nil
 	}
-	r, err := j.spec.Replan(ctx)
+	j.track.mu.Lock()
+	aside, resume := maps.Clone(j.aside), slices.Clone(j.resume)
+	j.track.mu.Unlock()
+	r, err := j.spec.Replan(ctx, aside, resume)
 	if err != nil {
 		return err
 	}
 	j.spec.Result = r
-	j.track.set(func(s *Status) { s.setSinks(r.Plan) })
+	j.track.set(func(s *Status) { s.setSinks(r) })
 	return nil
 }
 
@@ -210,6 +224,9 @@ func (j *Job) attempt(ctx context.Context, first bool) error {
 		return err
 	}
 	j.track.running(exec)
+	if j.asked() {
+		exec.Stop()
+	}
 	select {
 	case <-j.stopping:
 		exec.Stop()
@@ -285,7 +302,7 @@ func (st *starter) prepare(ctx context.Context) (dataflow.Graph, dataflow.Restor
 	if err != nil {
 		return g, none, err
 	}
-	restore.Abandoned = abandoned
+	restore.Abandoned, restore.Frozen = abandoned, frozenSinks(pl)
 	j.track.set(func(s *Status) { s.Resumed, j.commitUser = decision.ID, at.CommitUser })
 	return g, restore, nil
 }

@@ -43,6 +43,9 @@ type SavepointInfo struct {
 // it is the last thing the job does. A job that is just starting or restarting is
 // waited for until ctx ends. A savepoint that was begun is taken also if ctx ends.
 func (j *Job) Savepoint(ctx context.Context, dir string, stop bool) (SavepointInfo, error) {
+	if err := j.checkWhole(); err != nil {
+		return SavepointInfo{}, err
+	}
 	if dir == "" {
 		dir = configs.SavepointDir.Get(j.settings)
 	}

@@ -37,6 +37,8 @@ type Status struct {
 	Sinks []string `json:"sinks"`
 	// Tables are the folders of the lake tables among them.
 	Tables []string `json:"tables,omitempty"`
+	// Left are tables that a pattern names and that stay out.
+	Left []LeftOut `json:"left_out,omitempty"`
 	// Error is the last failure.
 	Error string         `json:"error,omitempty"`
 	Stats dataflow.Stats `json:"stats"`
@@ -48,8 +50,12 @@ type Status struct {
 }
 
 // setSinks names the tables that a plan writes.
-func (s *Status) setSinks(pl *planner.Plan) {
-	s.Sinks, s.Tables = nil, nil
+func (s *Status) setSinks(r *planner.Result) {
+	pl := r.Plan
+	s.Sinks, s.Tables, s.Left = nil, nil, nil
+	for _, l := range r.Left {
+		s.Left = append(s.Left, LeftOut{Name: l.Name, Reason: reasonOf(l.Reason)})
+	}
 	for i := range pl.Sinks {
 		s.addSink(pl.Sinks[i].Table)
 	}
@@ -61,6 +67,12 @@ func (s *Status) addSink(t *connect.Table) {
 	if t.Location != "" {
 		s.Tables = append(s.Tables, t.Location)
 	}
+}
+
+// LeftOut is a source table that stays out.
+type LeftOut struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 // CaughtUp reports whether every source has read what was committed before since.

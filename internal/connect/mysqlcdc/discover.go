@@ -126,7 +126,16 @@ func (d *discovery) take(t *cdc.TableInfo) {
 			return
 		}
 	}
+	was, why := d.keeps(t)
+	if was != nil && why != "" {
+		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Table: was, Was: was, Aside: why})
+		return
+	}
 	def, err := d.readable(t)
+	if err != nil && was != nil {
+		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Table: was, Was: was, Aside: reasonOf(err)})
+		return
+	}
 	if err != nil {
 		if !d.named(t) {
 			d.out.Left = append(d.out.Left, connect.LeftOut{Name: t.ID(), Reason: err})
@@ -136,7 +145,7 @@ func (d *discovery) take(t *cdc.TableInfo) {
 		return
 	}
 	d.out.Tables = append(d.out.Tables, connect.Discovered{
-		Database: t.Database, Name: t.Name, Comment: t.Comment, Bytes: t.Bytes, Table: def, Matched: !d.named(t) && !d.knows(t),
+		Database: t.Database, Name: t.Name, Comment: t.Comment, Bytes: t.Bytes, Table: def, Matched: !d.named(t) && was == nil, Was: was,
 	})
 }
 
@@ -162,9 +171,35 @@ func (d *discovery) named(t *cdc.TableInfo) bool {
 	return slices.ContainsFunc(d.spec.Include, func(p connect.TablePattern) bool { return !p.Open() && p.Matches(t.Database, t.Name) })
 }
 
-// knows reports whether the job has read a table before.
-func (d *discovery) knows(t *cdc.TableInfo) bool {
-	return slices.ContainsFunc(d.stored, func(x cdc.TableInfo) bool { return x.ID() == t.ID() })
+// keeps gives the definition by which the job has read a table before, nil for a
+// new one, and why it is set aside.
+func (d *discovery) keeps(t *cdc.TableInfo) (was *connect.Table, aside string) {
+	i := slices.IndexFunc(d.stored, func(x cdc.TableInfo) bool { return x.ID() == t.ID() })
+	if i < 0 {
+		return nil, ""
+	}
+	def, errs := d.define(&d.stored[i])
+	if len(errs) > 0 {
+		return nil, ""
+	}
+	if why, set := d.spec.Aside[t.ID()]; set {
+		return def, why
+	}
+	if slices.Contains(d.spec.Resume, t.ID()) {
+		return def, ""
+	}
+	return def, d.stored[i].Aside
+}
+
+// reasonOf gives the messages of an error without their remedies.
+func reasonOf(err error) string {
+	var list diag.List
+	list.Add(err)
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = e.Msg
+	}
+	return strings.Join(texts, "; ")
 }
 
 // gone takes the tables of a pattern that the job has read and the server has no
@@ -181,7 +216,8 @@ func (d *discovery) gone(p connect.TablePattern) bool {
 			continue
 		}
 		d.seen[t.ID()], any = true, true
-		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Gone: true, Table: def})
+		_, why := d.keeps(t)
+		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Gone: true, Table: def, Was: def, Aside: why})
 	}
 	return any
 }

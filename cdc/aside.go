@@ -1,0 +1,153 @@
+package cdc
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"leat/internal/dataflow"
+	"leat/internal/diag"
+)
+
+// A table that cannot go on is set aside: its state stays in every checkpoint as
+// it was, with the place up to which it was read, and the others are read on.
+// When it is read again, the edge goes back to its place, and the log from there
+// on is passed over for the tables that were read already, each up to its floor.
+
+// alone makes an error of a table that is followed one that concerns it alone.
+func (t *table) alone(err error) error {
+	if err == nil || !t.def.Follow || diag.Retryable(err) || transient(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &dataflow.PortError{Port: t.port, Err: err}
+}
+
+// resumePlaces takes the edge back to the earliest place of the tables that are to
+// go on, and keeps the states of those that are not.
+func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
+	r.kept, r.floors = map[string]tableState{}, 0
+	for i := range r.cfg.Tables {
+		def := &r.cfg.Tables[i]
+		key := def.Database + "." + def.Name
+		ts, known := s.Tables[key]
+		switch {
+		case !known || def.Pattern:
+		case def.Aside != "":
+			if ts.Aside == nil {
+				at := s.place
+				if ts.Floor != nil {
+					at = *ts.Floor
+				}
+				ts.Aside, ts.Floor = &aside{Place: at}, nil
+			}
+			ts.Aside.Reason = def.Aside
+			r.kept[key] = ts
+		case ts.Aside != nil:
+			at, err := ts.Aside.Place.position(r.server.mariadb)
+			if err != nil {
+				return err
+			}
+			if err := n.resumable(ctx, r.server, at); err != nil {
+				t := &table{def: *def, port: i}
+				return t.alone(r.concerned(err))
+			}
+			if at.before(&r.pos) {
+				r.pos = at
+			}
+		}
+	}
+	return nil
+}
+
+// raiseFloor keeps the table from reading again what lies between the edge and
+// the place up to which it was read.
+func (r *Reader) raiseFloor(t *table, ts tableState, main Position) error {
+	t.floor = nil
+	own := main
+	stored := ts.Floor
+	if ts.Aside != nil {
+		stored = &ts.Aside.Place
+	}
+	if stored != nil {
+		var err error
+		if own, err = stored.position(r.server.mariadb); err != nil {
+			return err
+		}
+	}
+	if r.pos.before(&own) {
+		t.floor = &own
+		r.floors++
+	}
+	return nil
+}
+
+// lowerFloors lets tables flow that the edge has come up to.
+func (r *Reader) lowerFloors() {
+	if r.floors == 0 {
+		return
+	}
+	for _, t := range r.tables {
+		if t.floor != nil && !r.pos.before(t.floor) {
+			t.floor = nil
+			r.floors--
+			r.log.Info("table has caught up", "table", t.id())
+		}
+	}
+}
+
+// before reports whether q lies behind p, both of one history.
+func (p *Position) before(q *Position) bool {
+	if p.GTID != nil && q.GTID != nil {
+		return !p.GTID.Contains(q.GTID)
+	}
+	return !(mark{file: q.File, offset: q.Offset}).reached(p.File, p.Offset)
+}
+
+// holds reports whether a transaction lies before p: one that begins at
+// file:offset, or with ends one that ends there.
+func (p *Position) holds(id gtid, file string, offset uint64, ends bool) bool {
+	if p.GTID != nil {
+		return p.GTID.Has(id)
+	}
+	c := (mark{file: p.File, offset: p.Offset}).compare(file, offset)
+	return c < 0 || ends && c == 0
+}
+
+// floorState is the stored form of the floor.
+func (t *table) floorState() (*place, error) {
+	if t.floor == nil {
+		return nil, nil //nolint:nilnil // the edge is all
+	}
+	p, err := placeOf(*t.floor)
+	return &p, err
+}
+
+// tableStates tells of the tables of a job that follows them.
+func (r *Reader) tableStates() []dataflow.TableStatus {
+	if !slices.ContainsFunc(r.cfg.Tables, func(t Table) bool { return t.Follow }) {
+		return nil
+	}
+	list := append(make([]dataflow.TableStatus, 0, len(r.tables)+len(r.kept)+len(r.left)), r.left...)
+	for _, t := range r.tables {
+		st := dataflow.TableStatus{Name: t.id(), State: "streaming"}
+		switch {
+		case t.absent.Load():
+			st.State = "dropped"
+		case t.floor == nil && r.floors > 0:
+			st.State = "catching up"
+		case !t.seq.complete():
+			st.State = "snapshot"
+		}
+		list = append(list, st)
+	}
+	for key, ts := range r.kept {
+		p, err := ts.Aside.Place.position(r.server.mariadb)
+		if err != nil {
+			continue
+		}
+		list = append(list, dataflow.TableStatus{Name: key, State: "set aside", Reason: ts.Aside.Reason, Position: p.String()})
+	}
+	slices.SortFunc(list, func(a, b dataflow.TableStatus) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
