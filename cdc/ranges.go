@@ -112,17 +112,22 @@ func (s rangeSet) state() rangeState {
 	return out
 }
 
+// earlierRanges refuses ranges of version 1, which were integers.
+func earlierRanges() error {
+	return &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeJobState,
+		Msg:  "the stored source state stands within a snapshot whose ranges an earlier version of this program wrote",
+		Hint: "let that version end the snapshot, or start with --fresh --replace",
+	}
+}
+
 // set reads the stored form; plan knows the columns of the edges.
 func (r rangeState) set(plan *mysqlrow.Plan) (rangeSet, error) {
 	if r.Done {
 		return rangeSet{all: true}, nil
 	}
 	if r.Edge != "" && r.Edge != "0" {
-		return rangeSet{}, &diag.Error{
-			Domain: diag.Guard, Code: diag.CodeJobState,
-			Msg:  "the stored source state stands within a snapshot whose ranges an earlier version of this program wrote",
-			Hint: "let that version end the snapshot, or start with --fresh --replace",
-		}
+		return rangeSet{}, earlierRanges()
 	}
 	var s rangeSet
 	var err error

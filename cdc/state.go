@@ -154,6 +154,10 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 func readState(data json.RawMessage) (*state, error) {
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {
+		var head struct{ Version int }
+		if json.Unmarshal(data, &head) == nil && head.Version > 0 && head.Version < stateVersion {
+			return nil, earlierRanges()
+		}
 		return nil, fmt.Errorf("reading the stored source state: %w", err)
 	}
 	if s.Version < 1 || s.Version > stateVersion {
