@@ -87,13 +87,13 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 			r.pos.GTID.Add(e.id)
 		}
 		r.pos.TimeMillis = e.millis
-		r.move(e.file, e.offset)
+		r.move(e)
 		r.lowerFloors()
 		s.open.active = false
 		return r.edge(ctx)
 	case evAdvance:
 		s.failures = 0
-		r.move(e.file, e.offset)
+		r.move(e)
 		return nil
 	case evLost:
 		return r.lost(ctx, e.err)
@@ -103,9 +103,9 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 
 // move takes over the place of an edge. A server that skips what we have starts
 // before it: such places are not ours.
-func (r *Reader) move(file string, offset uint64) {
-	if r.pos.File == "" || (mark{file: r.pos.File, offset: r.pos.Offset}).reached(file, offset) {
-		r.pos.File, r.pos.Offset = file, offset
+func (r *Reader) move(e *event) {
+	if r.pos.File == "" || (mark{file: r.pos.File, offset: r.pos.Offset}).reached(e.file, e.offset) {
+		r.pos.File, r.pos.Offset, r.pos.Begun = e.file, e.offset, e.begun
 	}
 }
 

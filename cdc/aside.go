@@ -48,7 +48,7 @@ func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
 			if err != nil {
 				return err
 			}
-			if err := n.resumable(ctx, r.server, at); err != nil {
+			if err := r.resumable(ctx, n, r.server, at); err != nil {
 				t := &table{def: *def, port: i}
 				return t.alone(r.concerned(err))
 			}

@@ -46,7 +46,7 @@ func (r *chunkReader) run(ctx context.Context) error {
 			}
 		case err == nil && c == nil:
 			return nil
-		case err != nil && !r.sn.outdated(err) && !r.mayRetry(err) && !r.changed(ctx, c):
+		case err != nil && !r.again(ctx, c, err):
 			if c != nil {
 				return c.table.alone(err)
 			}
@@ -86,6 +86,19 @@ func (r *chunkReader) deliver(ctx context.Context, d delivery) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// outdatedTries is how often in a row a chunk may find that its table has other
+// columns by now, some five minutes: the stream comes to the statement meanwhile.
+const outdatedTries = 40
+
+// again reports whether a chunk that broke is worth another try.
+func (r *chunkReader) again(ctx context.Context, c *chunk, err error) bool {
+	if r.sn.outdated(err) {
+		r.failures++
+		return r.failures <= outdatedTries || r.changed(ctx, c)
+	}
+	return r.mayRetry(err) || r.changed(ctx, c)
 }
 
 // changed reports whether a table that is followed has other columns by now than

@@ -168,7 +168,7 @@ func (d *dumper) idle(ctx context.Context) error {
 	if d.open {
 		return nil
 	}
-	return d.emit(ctx, event{kind: evAdvance, millis: d.fileTime * 1000, file: d.file, offset: d.offset})
+	return d.emit(ctx, event{kind: evAdvance, millis: d.fileTime * 1000, file: d.file, offset: d.offset, begun: d.fileTime})
 }
 
 // beat reads a heartbeat: the server has sent everything up to its position.
@@ -233,7 +233,7 @@ func (d *dumper) commitXA(ctx context.Context, h header, xa *xaEnd) error {
 		d.millis = int64(h.seconds) * 1000
 	}
 	d.open, d.begun = false, false
-	return d.emit(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset, xa: xa})
+	return d.emit(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset, begun: d.fileTime, xa: xa})
 }
 
 // query reads a QUERY event: BEGIN, COMMIT, DDL, or DML written as a statement.

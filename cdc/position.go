@@ -16,6 +16,9 @@ type Position struct {
 	// File is the name of a binlog file, "" if unknown; Offset is a byte in it.
 	File   string
 	Offset uint64
+	// Begun is when File was begun, in seconds since 1970; 0 if unknown. It tells a
+	// file from one of the same name that came after a reset of the log.
+	Begun int64
 	// TimeMillis is when the last transaction before the place was committed, in
 	// ms since 1970; 0 if unknown.
 	TimeMillis int64

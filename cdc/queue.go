@@ -36,8 +36,10 @@ type event struct {
 	// begins; nothing for evRows.
 	file   string
 	offset uint64
-	table  *tableMap
-	rows   mysqlrow.Rows
+	// begun is when the file was begun, in seconds since 1970; of evCommit and evAdvance.
+	begun int64
+	table *tableMap
+	rows  mysqlrow.Rows
 	// text and schema are the statement and the database it ran in.
 	text, schema string
 	// xa belongs to an evCommit that ends a piece of an XA transaction.

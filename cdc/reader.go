@@ -139,7 +139,13 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 		return err
 	}
 	r.pos.prepared = xaTransactions{}
-	return r.concerned(n.resumable(ctx, r.server, r.pos))
+	if err := n.resumable(ctx, r.server, r.pos); err != nil {
+		return r.concerned(err)
+	}
+	if r.pos.File != "" {
+		r.pos.Begun, err = r.created(ctx, r.pos.File)
+	}
+	return err
 }
 
 // restore takes over a stored state.
@@ -201,7 +207,7 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 			return err
 		}
 	}
-	if err := n.resumable(ctx, r.server, r.pos); err != nil {
+	if err := r.resumable(ctx, n, r.server, r.pos); err != nil {
 		return r.concerned(err)
 	}
 	if r.pos.ServerUUID != r.server.uuid {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,12 +49,51 @@ func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumpe
 		// The old file names mean nothing here.
 		pos.File, pos.Offset = "", 0
 	}
-	if err := n.resumable(ctx, s, pos); err != nil {
+	if err := r.resumable(ctx, n, s, pos); err != nil {
 		return nil, nil, r.concerned(err)
 	}
 	r.noteServerID(n, s)
 	d, err := r.cfg.startDump(ctx, r.run.queue, r.byName, pos, s)
 	return d, s, err
+}
+
+// resumable checks that the server can continue from pos, and that its log is the
+// one that the job has read: names of files, offsets and GTIDs are used again after
+// RESET BINARY LOGS AND GTIDS.
+func (r *Reader) resumable(ctx context.Context, n *conn, s *server, pos Position) error {
+	if err := n.resumable(ctx, s, pos); err != nil {
+		return err
+	}
+	if pos.File == "" || pos.Begun == 0 || pos.ServerUUID != s.uuid {
+		return nil
+	}
+	files, err := n.logFiles()
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	at := slices.IndexFunc(files, func(f logFile) bool { return f.name == pos.File })
+	if at < 0 {
+		newest := files[len(files)-1].name
+		base, _, _ := splitFile(newest)
+		if then, _, ok := splitFile(pos.File); ok && base == then && compareFiles(newest, pos.File) < 0 {
+			return resetError(n.addr, "the newest file of the log is "+newest+" now, and the job stood in "+pos.File)
+		}
+		return nil // purged, and not needed any more
+	}
+	begun, err := r.created(ctx, pos.File)
+	if err != nil || begun == pos.Begun {
+		return err
+	}
+	day := func(seconds int64) string { return time.Unix(seconds, 0).UTC().Format(time.DateTime) }
+	return resetError(n.addr, fmt.Sprintf("%s was begun %s, and the file in which the job stood %s (UTC)", pos.File, day(begun), day(pos.Begun)))
+}
+
+func resetError(addr, note string) error {
+	return &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeSourceIdentity,
+		Msg:   fmt.Sprintf("the binlog of MySQL at %s was reset since the job read it: what happened between is not in it", addr),
+		Notes: []string{note}, Hint: "take a new snapshot of the tables with --fresh --replace",
+	}
 }
 
 // concerned adds the tables to an error that asks for a new snapshot of them.

@@ -98,8 +98,8 @@ func (r *Reader) positionAt(ctx context.Context, n *conn, millis int64) (Positio
 func (r *Reader) created(ctx context.Context, file string) (int64, error) {
 	var at int64
 	err := r.each(ctx, file, func(e *event) bool {
-		at = e.millis / 1000
-		return e.kind == evAdvance
+		at = e.begun
+		return at != 0
 	})
 	return at, err
 }

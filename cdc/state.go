@@ -40,6 +40,7 @@ type place struct {
 	GTID   *string `json:"gtid,omitempty"`
 	File   string  `json:"file,omitempty"`
 	Offset uint64  `json:"offset,omitempty"`
+	Begun  int64   `json:"begun,omitempty"`
 	Millis int64   `json:"time,omitempty"`
 	// XA are the prepared XA transactions, compressed.
 	XA map[string][]byte `json:"xa,omitempty"`
@@ -49,7 +50,7 @@ type place struct {
 
 // placeOf gives the stored form of p.
 func placeOf(p Position) (place, error) {
-	out := place{ServerUUID: p.ServerUUID, File: p.File, Offset: p.Offset, Millis: p.TimeMillis}
+	out := place{ServerUUID: p.ServerUUID, File: p.File, Offset: p.Offset, Begun: p.Begun, Millis: p.TimeMillis}
 	if p.GTID != nil {
 		text := p.GTID.String()
 		out.GTID = &text
@@ -172,7 +173,7 @@ func readState(data json.RawMessage) (*state, error) {
 
 // position gives what was stored.
 func (s *place) position(maria bool) (Position, error) {
-	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, TimeMillis: s.Millis}
+	p := Position{ServerUUID: s.ServerUUID, File: s.File, Offset: s.Offset, Begun: s.Begun, TimeMillis: s.Millis}
 	var err error
 	if p.prepared, err = s.unpackXA(maria); err != nil || s.GTID == nil {
 		return p, err
