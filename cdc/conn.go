@@ -127,6 +127,12 @@ const secureTransportRequired = 3159
 // connectError says why no session could be opened.
 func (c *Config) connectError(addr string, err error) error {
 	var my *mysql.MyError
+	var told *diag.Error
+	if errors.As(err, &told) { // by a check of Config.TLS
+		e := *told
+		e.Msg = "MySQL at " + addr + ": " + e.Msg
+		return &e
+	}
 	if errors.As(err, &my) {
 		switch my.Code {
 		case mysql.ER_ACCESS_DENIED_ERROR, mysql.ER_ACCESS_DENIED_NO_PASSWORD_ERROR, mysql.ER_DBACCESS_DENIED_ERROR:

@@ -2,7 +2,6 @@ package mysqlcdc
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -74,6 +73,17 @@ func (Connector) CheckTable(t *connect.Table) error {
 	if reads && len(t.PrimaryKey) == 0 && !chunkKey.IsSet(t.Options) {
 		add(diag.CodeNoPrimaryKey, "", "a mysql-cdc table needs a primary key to be read in chunks",
 			"add PRIMARY KEY (…) NOT ENFORCED, or set 'scan.incremental.snapshot.chunk.key-column'")
+	}
+	for _, o := range []configs.Option[string]{tlsCA, tlsCert, tlsKey} {
+		if o.IsSet(t.Options) && !encrypts(t.Options) {
+			add(diag.CodeBadOption, o.Key, "it needs an encrypted connection", "set 'jdbc.properties.sslMode' = 'VERIFY_CA' or 'VERIFY_IDENTITY'")
+		}
+	}
+	if tlsCA.IsSet(t.Options) && encrypts(t.Options) && !verifies(t.Options) {
+		add(diag.CodeBadOption, tlsCA.Key, "nothing is checked by it in this mode", "set 'jdbc.properties.sslMode' = 'VERIFY_CA' or 'VERIFY_IDENTITY'")
+	}
+	if tlsCert.IsSet(t.Options) != tlsKey.IsSet(t.Options) {
+		add(diag.CodeMissingOption, tlsCert.Key, "a client's certificate and its key go together", "set 'leat.tls.cert-file' and 'leat.tls.key-file'")
 	}
 	if mode == "specific-offset" && !startGTIDs.IsSet(t.Options) && (!startFile.IsSet(t.Options) || !startPos.IsSet(t.Options)) {
 		add(diag.CodeMissingOption, "scan.startup.mode", "specific-offset needs a place to start from",
@@ -258,19 +268,4 @@ func chooseServerID(v configs.Values) uint32 {
 // does not, or prefers it.
 func asNeeded(v configs.Values) bool {
 	return !sslMode.IsSet(v) && !useSSL.IsSet(v) && !requireSSL.Get(v) || sslMode.Get(v) == "PREFERRED"
-}
-
-// tlsConfig gives the TLS settings, nil for a plain connection.
-func tlsConfig(v configs.Values) *tls.Config {
-	switch mode := sslMode.Get(v); mode {
-	case "VERIFY_CA", "VERIFY_IDENTITY":
-		return &tls.Config{ServerName: hostname.Get(v), MinVersion: tls.VersionTLS12}
-	case "REQUIRED":
-		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
-	default:
-		if useSSL.Get(v) || requireSSL.Get(v) || mode == "PREFERRED" {
-			return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
-		}
-		return nil
-	}
 }

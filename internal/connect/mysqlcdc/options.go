@@ -78,6 +78,9 @@ var (
 	sslMode    = configs.Enum(Options, "jdbc.properties.sslMode", "DISABLED", "TLS to the server.", []string{"DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"})
 	requireSSL = configs.Bool(Options, "jdbc.properties.requireSSL", false, "TLS to the server, without a check of its certificate.")
 	useSSL     = configs.Bool(Options, "jdbc.properties.useSSL", false, "TLS to the server, without a check of its certificate.")
+	tlsCA      = configs.String(Options, "leat.tls.ca-file", "", "PEM file with the authorities that VERIFY_CA and VERIFY_IDENTITY trust; those of the system without it.", configs.Optional())
+	tlsCert    = configs.String(Options, "leat.tls.cert-file", "", "PEM file with the client's certificate, for accounts that REQUIRE X509.", configs.Optional())
+	tlsKey     = configs.String(Options, "leat.tls.key-file", "", "PEM file with the key of that certificate.", configs.Optional())
 )
 
 func init() {
