@@ -1,9 +1,11 @@
 package format
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -43,10 +45,28 @@ type Writer struct {
 	err error
 }
 
-// tellWriter counts what it writes.
+// tellWriter counts what it writes. Small pieces, such as the headers of pages,
+// wait for each other.
 type tellWriter struct {
-	w io.Writer
+	w *bufio.Writer
 	n int64
+}
+
+var sinkPool = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 16<<10) }}
+
+func newTellWriter(w io.Writer) tellWriter {
+	b := sinkPool.Get().(*bufio.Writer)
+	b.Reset(w)
+	return tellWriter{w: b}
+}
+
+// end writes what waits and gives the memory back.
+func (t *tellWriter) end() error {
+	err := t.w.Flush()
+	t.w.Reset(nil)
+	sinkPool.Put(t.w)
+	t.w = nil
+	return err
 }
 
 func (t *tellWriter) Write(b []byte) (int, error) {
@@ -66,7 +86,7 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (wr *Writer, 
 	if err != nil {
 		return nil, err
 	}
-	wr = &Writer{opts: opts, fields: fields, cols: make([]column, len(fields)), sink: tellWriter{w: w}, room: pagePool.Get().(*pageRoom)}
+	wr = &Writer{opts: opts, fields: fields, cols: make([]column, len(fields)), sink: newTellWriter(w), room: pagePool.Get().(*pageRoom)}
 	if wr.props, err = opts.properties(fields); err != nil {
 		return nil, err
 	}
@@ -283,8 +303,10 @@ func (w *Writer) writeFooter() (*metadata.FileMetaData, error) {
 		return nil, err
 	}
 	end := binary.LittleEndian.AppendUint32(nil, uint32(w.sink.n-from))
-	_, err = w.sink.Write(append(end, magic...))
-	return meta, err
+	if _, err := w.sink.Write(append(end, magic...)); err != nil {
+		return nil, err
+	}
+	return meta, w.sink.end()
 }
 
 // recoverInto turns a panic of the Parquet library into an error.

@@ -175,7 +175,7 @@ func batchOf(changes []change) *columnar.Batch {
 	return columnar.NewBatch(accountColumns, kinds, cols, len(changes))
 }
 
-var stride = flag.Int("stride", 5, "distance of the calls that TestStopAtEveryCall breaks")
+var stride = flag.Int("stride", 2, "distance of the calls that TestStopAtEveryCall breaks")
 
 // world is a disk with a table and a checkpoint log on it.
 type world struct {
@@ -452,7 +452,7 @@ func TestStopAtEveryCall(t *testing.T) {
 	for i, action := range []string{"stop", "stop-after", "lie", "fail", "cut"} {
 		t.Run(action, func(t *testing.T) {
 			t.Parallel()
-			// Each action takes every fifth call, each another one; the full product is -stride 1.
+			// Each action takes every second call; the full product is -stride 1.
 			for n := 1 + i; n <= total; n += *stride {
 				w := newWorld(t)
 				if err := w.runUntilStop(t, faultfs.New(w.disk, fmt.Sprintf("mutate#%d %s", n, action))); errors.Is(err, context.DeadlineExceeded) {
