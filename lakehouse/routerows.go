@@ -1,6 +1,11 @@
 package lakehouse
 
-import "leat/internal/columnar"
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+
+	"leat/internal/columnar"
+)
 
 // insertAll hands over rows that are all inserted into one partition, with short keys.
 func (r *router) insertAll(w *Writer, rows int) {
@@ -44,4 +49,21 @@ func (r *router) update(w *Writer, i int) {
 		r.add(old, i, columnar.Delete, false)
 	}
 	r.add(now, i+1, columnar.Insert, false)
+}
+
+// countNulls has an array know its nulls: arrays count them when they are first
+// asked, and the buckets that rows of one batch go to are flushed side by side.
+func countNulls(a arrow.Array) {
+	a.NullN()
+	switch v := a.(type) {
+	case *array.Struct:
+		for i := range v.NumField() {
+			countNulls(v.Field(i))
+		}
+	case *array.Map:
+		countNulls(v.Keys())
+		countNulls(v.Items())
+	case *array.List:
+		countNulls(v.ListValues())
+	}
 }

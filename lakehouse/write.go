@@ -246,6 +246,9 @@ func (w *Writer) take(b *columnar.Batch) error {
 		b.Release()
 		return err
 	}
+	for _, c := range b.Cols {
+		countNulls(c)
+	}
 	if b.Rows() == 0 {
 		b.Release()
 		return nil
