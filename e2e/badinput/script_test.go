@@ -288,7 +288,7 @@ func TestServersThatCannotBeRead(t *testing.T) {
 		want  want
 	}{
 		"binlog off":        {[]string{"--skip-log-bin"}, want{2, 3004, "", []string{"log_bin"}}},
-		"row image minimal": {[]string{"--binlog-row-image=MINIMAL"}, want{2, 3004, "", []string{"MINIMAL", "SET GLOBAL binlog_row_image = 'FULL'"}}},
+		"row image minimal": {[]string{"--binlog-row-image=MINIMAL"}, want{2, 3004, "3:24", []string{"MINIMAL", "SET GLOBAL binlog_row_image = 'FULL'"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
