@@ -96,8 +96,8 @@ func Open(f fileio.File, path string, wanted []columnar.Field, opts format.ReadO
 	var r Reader
 	var err error
 	name := NameOf(path)
-	if _, ok := opts.Mem.(*columnar.Pool); ok && name == Avro {
-		opts.Mem = nil // texts of its rows outlive their arrays
+	if pool, ok := opts.Mem.(*columnar.Pool); ok && name == Avro {
+		opts.Mem = pool.Zeroed() // its builders count on it
 	}
 	switch name {
 	case Parquet:
