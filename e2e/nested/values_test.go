@@ -150,7 +150,7 @@ func shown(a arrow.Array, i int, t columnar.DataType) any {
 	case *array.Decimal128:
 		return decimalText(a.Value(i).BigInt(), t.Scale)
 	case *array.String:
-		return a.Value(i)
+		return strings.Clone(a.Value(i)) // the array's memory is used again
 	case *array.Binary:
 		return hex.EncodeToString(a.Value(i))
 	case *array.Date32:
