@@ -86,6 +86,9 @@ func (c *collector) Emit(_ context.Context, port int, b *columnar.Batch) error {
 	c.batches++
 	c.emitted = time.Now()
 	c.rows += int64(b.Rows())
+	for len(c.tables) <= port { // a copy that begins with nothing
+		c.tables = append(c.tables, map[string]string{})
+	}
 	for i := range b.Rows() {
 		var text strings.Builder
 		id := b.Cols[0].ValueStr(i)
