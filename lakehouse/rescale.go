@@ -38,7 +38,7 @@ func (t *Table) Rescale(ctx context.Context, cfg WriteConfig, buckets int) (int6
 		User: uuid.NewString(), Identifier: spec.BatchIdentifier, Messages: msgs, Overwrite: true, Partition: cfg.Partition, Base: s.ID,
 	})
 	if errors.Is(err, commit.ErrConflict) {
-		t.removeNew(ctx, msgs)
+		t.Discard(ctx, msgs)
 	}
 	if err != nil {
 		return 0, err
@@ -120,20 +120,22 @@ func (t *Table) writeAnew(ctx context.Context, s *spec.Snapshot, cfg WriteConfig
 	return p.Wait(ctx)
 }
 
-// removeNew removes the files of messages that did not get in.
-func (t *Table) removeNew(ctx context.Context, msgs []spec.CommitMessage) {
+// Discard removes the files of messages that a conflict kept out of the table.
+// What compactions made of them, among which may be files that are live, and what
+// cannot be removed is left to a sweep for orphans.
+func (t *Table) Discard(ctx context.Context, msgs []spec.CommitMessage) {
 	ctx = context.WithoutCancel(ctx)
 	for i := range msgs {
 		m := &msgs[i]
-		for k := range m.NewFiles {
-			paths, err := t.paths.FilePaths(m.Partition, m.Bucket, &m.NewFiles[k])
+		for _, f := range slices.Concat(m.NewFiles, m.Changelog) {
+			paths, err := t.paths.FilePaths(m.Partition, m.Bucket, &f)
 			for _, p := range paths {
 				if err == nil {
 					err = t.FS.Remove(ctx, p)
 				}
 			}
 			if err != nil {
-				return // a sweep for orphans finds them
+				return
 			}
 		}
 	}

@@ -24,9 +24,11 @@ type Write struct {
 	// NotNull are the columns that must not be NULL, by index.
 	NotNull []int
 	// Overwrite replaces rows: with Dynamic those of the partitions that rows come
-	// to, else those that Static picks by column=value; empty picks all.
+	// to, else those of the partitions in which StaticColumns, by index, have the
+	// values Static; without any those of all.
 	Overwrite, Dynamic bool
-	Static             map[string]string
+	StaticColumns      []int
+	Static             []expr.Expr
 }
 
 // insertNow plans an INSERT to be carried out at once. It declines, without an
@@ -141,13 +143,18 @@ func (s *Session) overwriting(v *sqlfront.Insert, target *table, w *Write) {
 		}
 	}
 	w.Dynamic = len(target.def.PartitionKeys) > 0 && configs.DynamicOverwrite.Get(options)
-	w.Static = map[string]string{}
 	for _, p := range v.Partition {
-		if p.Value == nil {
+		i := target.def.Schema.Index(p.Column.Text)
+		if p.Value == nil || i < 0 {
 			continue
 		}
-		if a, err := s.constant(p.Value); err == nil && !a.Null {
-			w.Static[p.Column.Text] = a.Value
+		// What is wrong with a value is said where it becomes a column.
+		e, err := s.bindExpr(p.Value, nil)
+		if err == nil {
+			e, err = expr.Coerce(e, target.def.Schema.Fields[i].Type)
+		}
+		if err == nil {
+			w.StaticColumns, w.Static = append(w.StaticColumns, i), append(w.Static, e)
 		}
 	}
 }
@@ -242,7 +249,11 @@ func (w *Write) explain() string {
 	case w.Overwrite && w.Dynamic:
 		what = "Replace the partitions of these rows in"
 	case w.Overwrite && len(w.Static) > 0:
-		what = fmt.Sprintf("Replace the partitions %v of", w.Static)
+		parts := make([]string, len(w.Static))
+		for i, e := range w.Static {
+			parts[i] = w.Target.Schema.Fields[w.StaticColumns[i]].Name + " = " + expr.String(e)
+		}
+		what = "Replace the partitions with " + strings.Join(parts, ", ") + " of"
 	case w.Overwrite:
 		what = "Replace all rows of"
 	}

@@ -18,7 +18,7 @@ const (
 	Number
 	// Operator is an operator, a bracket, a comma or the semicolon.
 	Operator
-	// Hint is the mark that opens or closes a hint.
+	// HintMark opens or closes a hint.
 	HintMark
 )
 

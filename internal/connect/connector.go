@@ -171,10 +171,10 @@ type Statement struct {
 	// NotNull are the columns that must not be NULL, by index.
 	NotNull []int
 	// Overwrite replaces rows: with Dynamic those of the partitions that rows come
-	// to, else those of the partitions that Static picks by column=value, all if it
-	// is empty.
+	// to, else those of the partitions that have the values of Static, one row of
+	// partition columns; nil is all.
 	Overwrite, Dynamic bool
-	Static             map[string]string
+	Static             *columnar.Batch
 	// Base, if above 0, is the snapshot that an overwrite read: another commit
 	// since then is a conflict.
 	Base int64

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
 	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/connect"
@@ -48,8 +50,16 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 func (a *application) write(ctx context.Context) error {
 	s, w := a.step, a.step.Write
 	x := connect.Statement{
-		Table: w.Target, NotNull: w.NotNull, Overwrite: w.Overwrite, Dynamic: w.Dynamic, Static: w.Static,
+		Table: w.Target, NotNull: w.NotNull, Overwrite: w.Overwrite, Dynamic: w.Dynamic,
 		Env: connect.Env{Log: slog.New(slog.DiscardHandler), Zone: zoneOf(s.Settings), Parallelism: workers(s.Settings), MemoryLimit: configs.MemoryLimit.Get(s.Settings)},
+	}
+	if len(w.Static) > 0 {
+		static, err := staticPartition(w, expr.Env{Zone: zoneOf(s.Settings)})
+		if err != nil {
+			return err
+		}
+		defer static.Release()
+		x.Static = static
 	}
 	selects := make([]*query.Select, len(w.Inputs))
 	for i := range w.Inputs {
@@ -78,4 +88,21 @@ func (a *application) write(ctx context.Context) error {
 		return a.out.Done("1 row written")
 	}
 	return a.out.Done(fmt.Sprintf("%d rows written", n))
+}
+
+// staticPartition gives the values of the PARTITION clause as one row.
+func staticPartition(w *planner.Write, env expr.Env) (*columnar.Batch, error) {
+	schema := &columnar.Schema{}
+	for _, c := range w.StaticColumns {
+		schema.Fields = append(schema.Fields, w.Target.Schema.Fields[c])
+	}
+	p, err := expr.Compile(w.Static, env)
+	if err != nil {
+		return nil, err
+	}
+	cols, err := p.Eval(memory.DefaultAllocator, nil, 1)
+	if err != nil {
+		return nil, err
+	}
+	return columnar.NewBatch(schema, nil, cols, 1), nil
 }

@@ -1,6 +1,7 @@
 package paimon
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"leat/internal/diag"
 	"leat/lakehouse"
 	"leat/lakehouse/commit"
-	"leat/lakehouse/maintain"
 	"leat/lakehouse/spec"
 )
 
@@ -62,6 +62,9 @@ func (c *Connector) WriteStatement(ctx context.Context, st connect.Statement, gi
 		req.Base = x.Base
 	}
 	if err := s.commitRequest(ctx, &dataflow.Epoch{ID: 1}, req); err != nil {
+		if errors.Is(err, commit.ErrConflict) {
+			s.table.Discard(ctx, messages)
+		}
 		return 0, err
 	}
 	s.expire.kick(ctx)
@@ -76,7 +79,7 @@ func (x *statement) write(ctx context.Context, s *sink, give func(take func(*col
 	if err != nil {
 		return nil, 0, err
 	}
-	// The files stay: those of a statement that fails belong to no snapshot, and Close removes them.
+	// Files that were prepared stay, for the commit.
 	defer func() { err = errors.Join(err, w.Close(context.WithoutCancel(ctx))) }()
 	err = give(func(b *columnar.Batch) error {
 		if err := x.checkNulls(b); err != nil {
@@ -131,9 +134,35 @@ func (x *statement) replaced(schema *spec.TableSchema, messages []spec.CommitMes
 			in[string(messages[i].Partition.Data)] = true
 		}
 		return func(p spec.BinaryRow) bool { return in[string(p.Data)] }, nil
-	case len(x.Static) > 0:
-		return maintain.MatchPartition(schema, []maintain.PartitionSpec{x.Static})
+	case x.Static != nil:
+		return samePartition(schema, x.Static)
 	default:
 		return nil, nil
 	}
+}
+
+// samePartition tests whether a partition has the values of the one row of want.
+// Rows of equal values of one type are equal byte by byte, NULL included.
+func samePartition(schema *spec.TableSchema, want *columnar.Batch) (func(spec.BinaryRow) bool, error) {
+	names := want.Schema.Names()
+	columns := make([]int, len(names))
+	at := make([]int, len(names))
+	for i, n := range names {
+		columns[i], at[i] = i, slices.Index(schema.PartitionKeys, n)
+	}
+	enc, err := spec.NewRowEncoder(want.Schema, columns)
+	if err != nil {
+		return nil, fmt.Errorf("comparing partitions: %w", err)
+	}
+	row := enc.Encode(want, 0).Clone()
+	w := spec.NewRowWriter(schema.Types(names))
+	return func(p spec.BinaryRow) bool {
+		w.Reset()
+		for i, from := range at {
+			if w.SetFrom(i, p, from) != nil {
+				return false
+			}
+		}
+		return bytes.Equal(w.Row().Data, row.Data)
+	}, nil
 }
