@@ -136,11 +136,13 @@ func (c *bytesChunk) addRaw(values []byte, offsets []int32) {
 	}
 }
 
-// note keeps the bounds.
+// note keeps the bounds, as far as it takes to tell that one is too long for the
+// footer: between two values that begin alike so far it then makes no difference.
 func (c *bytesChunk) note(v []byte) {
 	if !c.stats {
 		return
 	}
+	v = v[:min(len(v), c.most+1)]
 	if c.bounds[0] == nil {
 		c.bounds = [2][]byte{append([]byte{}, v...), append([]byte{}, v...)}
 		return
@@ -234,7 +236,8 @@ func (d *bytesDictionary) value(i int) []byte { return d.bytes[d.ends[i]:d.ends[
 func (d *bytesDictionary) size() int          { return len(d.bytes) + 4*d.count() }
 func (d *bytesDictionary) indexWidth() int    { return max(1, bits.Len(uint(max(0, d.count()-1)))) }
 
-// add takes values until the dictionary is full and gives how many it took.
+// add takes values until the dictionary is full, or one comes that would fill it
+// alone, and gives how many it took.
 func (d *bytesDictionary) add(values []byte, offsets []int32) int {
 	var last []byte
 	for i := range len(offsets) - 1 {
@@ -246,7 +249,7 @@ func (d *bytesDictionary) add(values []byte, offsets []int32) int {
 		last = v
 		h := d.slot(v)
 		if d.slots[h] == 0 {
-			if d.size() >= d.limit {
+			if max(d.size(), len(v)) >= d.limit {
 				return i
 			}
 			d.bytes = append(d.bytes, v...)
