@@ -265,11 +265,15 @@ func (t *table) cutSnapshots(ctx context.Context, last int64, set fileSet) error
 
 func (t *table) fastForward(ctx context.Context, home string, snaps *commit.Snapshots, ids []int64) error {
 	set := fileSet{}
-	keep := ids[0] - 1
-	if same, err := t.sameSnapshot(ctx, snaps, ids[0]); err != nil {
+	from, err := snaps.Read(ctx, ids[0])
+	if err != nil {
 		return err
-	} else if same {
+	}
+	keep := ids[0] - 1
+	if ours, err := t.snaps.Read(ctx, ids[0]); err == nil && sameSnapshot(ours, from) {
 		keep = ids[0] // main still has what the branch was made from
+	} else if err != nil && !errors.Is(err, fileio.ErrNotExist) {
+		return err
 	}
 	if err := t.cutSnapshots(ctx, keep, set); err != nil {
 		return err
@@ -279,7 +283,8 @@ func (t *table) fastForward(ctx context.Context, home string, snaps *commit.Snap
 		return err
 	}
 	for i := range tags {
-		if tags[i].Snapshot.ID < ids[0] {
+		// A tag of what the branch was made from stays, where Paimon removes it.
+		if tags[i].Snapshot.ID < ids[0] || sameSnapshot(tags[i].Snapshot, from) {
 			continue
 		}
 		if err := t.addSnapshot(ctx, set, tags[i].Snapshot); err != nil {
@@ -323,18 +328,7 @@ func (t *table) fastForward(ctx context.Context, home string, snaps *commit.Snap
 	return err
 }
 
-// sameSnapshot reports whether main and a branch have the same snapshot under id.
-func (t *table) sameSnapshot(ctx context.Context, branch *commit.Snapshots, id int64) (bool, error) {
-	ours, err := t.snaps.Read(ctx, id)
-	if errors.Is(err, fileio.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	theirs, err := branch.Read(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	return ours.BaseManifestList == theirs.BaseManifestList && ours.DeltaManifestList == theirs.DeltaManifestList, nil
+// sameSnapshot reports whether two snapshots, of main, a tag or a branch, are one.
+func sameSnapshot(a, b *spec.Snapshot) bool {
+	return a.ID == b.ID && a.BaseManifestList == b.BaseManifestList && a.DeltaManifestList == b.DeltaManifestList
 }
