@@ -299,6 +299,9 @@ func (m *model) emit() {
 		if err != nil {
 			m.t.Fatal(err)
 		}
+		if m.keyed && !c.whole {
+			m.inOrder(c, batches)
+		}
 		for _, b := range batches {
 			m.fold(b)
 		}
@@ -307,6 +310,26 @@ func (m *model) emit() {
 		}
 	}
 	m.chunks = rest
+}
+
+// inOrder requires that the rows that the view of c holds leave in the order of their key.
+func (m *model) inOrder(c *modelChunk, batches []*columnar.Batch) {
+	last := int64(-ids)
+	for _, b := range batches {
+		id, ok := b.Cols[0].(*array.Int64)
+		if !ok {
+			m.t.Fatal("wrong columns")
+		}
+		for i := range b.Rows() {
+			if _, seen := m.history[c.view][id.Value(i)]; !seen {
+				continue
+			}
+			if id.Value(i) <= last {
+				m.t.Fatalf("row %d leaves behind row %d", id.Value(i), last)
+			}
+			last = id.Value(i)
+		}
+	}
 }
 
 // restart goes on from the stored state of this edge.
