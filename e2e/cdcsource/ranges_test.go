@@ -55,7 +55,7 @@ var keyKinds = []keyKind{
 	{name: "wide decimal", ddl: "k DECIMAL(65,30)", value: func(rng *rand.Rand) string { return fmt.Sprintf("%d.%018d", rng.Int64()-rng.Int64(), rng.Int64N(1e18)) }},
 	{name: "small decimal", ddl: "k DECIMAL(3,3) UNSIGNED", value: func(rng *rand.Rand) string { return fmt.Sprintf("0.%03d", rng.IntN(1000)) }},
 	{name: "float", ddl: "k FLOAT", value: func(rng *rand.Rand) string { return fmt.Sprint(float32(rng.NormFloat64() * 1e3)) }},
-	{name: "double", ddl: "k DOUBLE", value: func(rng *rand.Rand) string { return fmt.Sprintf("%.17ge%d", rng.NormFloat64(), rng.IntN(300)-150) }},
+	{name: "double", ddl: "k DOUBLE", value: func(rng *rand.Rand) string { return fmt.Sprintf("%.17fe%d", rng.NormFloat64(), rng.IntN(300)-150) }},
 	{name: "date", ddl: "k DATE", value: func(rng *rand.Rand) string { return "'" + day(rng) + "'" }},
 	{name: "datetime", ddl: "k DATETIME(6)", value: moment},
 	{name: "seconds", ddl: "k DATETIME", value: moment},
