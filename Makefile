@@ -26,7 +26,8 @@ setup: ## install the missing Debian packages (as root or with sudo)
 .PHONY: build
 build: ## build bin/leat
 	@internal/tools/need.sh check go
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leat ./cmd/leat
+	@command -v g++ >/dev/null || echo "g++ is missing (make setup installs it): leat is built without DuckDB, which joins and groups need"
+	CGO_ENABLED=$(if $(shell command -v g++),1,0) go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/leat ./cmd/leat
 
 .PHONY: demo
 demo: build ## run the demo: MySQL, a live workload, a kill, a comparison
@@ -49,7 +50,7 @@ unit: ## unit tests without -race
 
 .PHONY: race
 race: ## unit tests with -race
-	@internal/tools/need.sh check go gcc
+	@internal/tools/need.sh check go gcc g++
 	CGO_ENABLED=1 go test -race -timeout 25m $(UNITS)
 
 # -count=1: the cache of test results does not see that the program changed.

@@ -150,3 +150,14 @@ func walk(e Expr, f func(Expr)) {
 		walk(v.arg, f)
 	}
 }
+
+// IsVolatile reports whether e gives another value at another time.
+func IsVolatile(e Expr) bool {
+	volatile := false
+	walk(e, func(x Expr) {
+		if c, ok := x.(*callExpr); ok && c.fn.volatile {
+			volatile = true
+		}
+	})
+	return volatile
+}

@@ -8,7 +8,7 @@
 set -euo pipefail
 
 GO_MINOR=26
-ALL=(go gcc make git java javac mvn python3 venv)
+ALL=(go gcc g++ make git java javac mvn python3 venv)
 
 have() {
   case $1 in
