@@ -59,14 +59,15 @@ e2e: build ## end-to-end tests on real servers and readers
 	@internal/tools/need.sh check go java javac mvn python3 venv mysql
 	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 30m ./e2e/...
 
-# SOAK is how long each of the two goes on; `make test` gives them less than a minute.
+# SOAK is how long each of the three goes on; `make test` gives them less than a minute.
 # SEED repeats the rounds of a seed that make soak printed.
 SOAK ?= 5m
 SEED ?= 0
 .PHONY: soak
-soak: build ## random sources, jobs and accidents, then two leats and Paimon on one table, 5 minutes each
+soak: build ## random sources, jobs and accidents, random schema changes, two leats and Paimon on one table, 5 minutes each
 	@internal/tools/need.sh check go java javac mvn mysql
 	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 24h -v ./e2e/soak -run TestSoak -soak $(SOAK) -seed $(SEED)
+	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 24h -v ./e2e/sync -run 'TestSync(FollowsColumns|TakesUpTables)' -soak $(SOAK) -seed $(SEED)
 	LEAT_BIN=$(CURDIR)/bin/leat go test -count=1 -timeout 24h -v ./e2e/writers -run TestCompetition -soak $(SOAK)
 
 .PHONY: lint

@@ -47,11 +47,7 @@ func (r *Reader) apply(ctx context.Context, list []event) error {
 // drained sees to it that rows do not wait for company for ever.
 func (r *Reader) drained() error {
 	s := r.run
-	pending := false
-	for _, t := range r.tables {
-		pending = pending || t.seq.out.Len() > 0
-	}
-	if pending && !s.lingering {
+	if len(s.filled) > 0 && !s.lingering {
 		s.lingering = true
 		s.timer.Reset(linger)
 	}
@@ -77,10 +73,12 @@ func (r *Reader) event(ctx context.Context, e *event) error {
 			return r.otherTransaction()
 		}
 		s.failures = 0
-		for _, t := range r.tables {
-			if len(t.seq.reading) > 0 {
-				t.seq.commit(e.id, e.file, e.offset)
+		for t := range s.marked {
+			if len(t.seq.reading) == 0 {
+				delete(s.marked, t)
+				continue
 			}
+			t.seq.commit(e.id, e.file, e.offset)
 		}
 		r.pos.prepared.take(e.xa, &r.pos)
 		if r.pos.GTID != nil && e.id.gno != 0 {
@@ -150,6 +148,7 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		}
 		if b.layout == nil || b.plan != t.plan {
 			l, err := r.bind(ctx, t, e.table.columns)
+			s.changed = true
 			if err != nil {
 				return t.alone(err)
 			}
@@ -177,9 +176,13 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 			return err
 		}
 		n := t.seq.out.Len()
+		if before == 0 && n > 0 {
+			s.filled = append(s.filled, t)
+		}
 		s.open.rows += int64(n - before)
+		s.collected += len(rows.Data)
 		t.from.add(&s.open, n-before)
-		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes
+		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes || s.collected >= queueBytes
 	}
 	if full {
 		return r.flush(ctx)

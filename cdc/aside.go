@@ -91,6 +91,7 @@ func (r *Reader) lowerFloors() {
 		if t.floor != nil && !r.pos.before(t.floor) {
 			t.floor = nil
 			r.floors--
+			r.run.changed = true
 			r.log.Info("table has caught up", "table", t.id())
 		}
 	}

@@ -45,7 +45,7 @@ func (r *Reader) cutDone(ctx context.Context, err error) error {
 		c.done = r.run.out.Cut(ctx)
 		return nil
 	}
-	r.run.cut = nil
+	r.run.cut, r.run.changed = nil, true
 	return c.then(ctx)
 }
 
@@ -148,7 +148,7 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 func (t *table) take(next *table) {
 	recut := t.plan.KeyOrder() != next.plan.KeyOrder()
 	t.schema, t.visible, t.src, t.plan, t.key, t.cut, t.uncut, t.before = next.schema, next.visible, next.src, next.plan, next.key, next.cut, next.uncut, next.before
-	t.seq.out, t.seq.keyed = mysqlrow.NewBuilder(t.plan, batchRows), len(t.cut) > 0
+	t.seq.out, t.seq.keyed = mysqlrow.NewBuilder(t.plan, firstRows), len(t.cut) > 0
 	if recut {
 		// Ranges under one order are none under the other: what is cut is void.
 		t.cuttings.Add(1)
@@ -195,6 +195,7 @@ func (r *Reader) heal(t *table, why error) {
 		r.log.Warn("rows of the log cannot be read under the columns of now: the table is read again", "table", t.id(), "reason", why)
 	}
 	t.healing = true
+	r.run.changed = true
 }
 
 // healed carries out what heal asked for, at the end of a transaction.

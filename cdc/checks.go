@@ -3,6 +3,7 @@ package cdc
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,10 @@ func (r *Reader) check(n *conn, known map[string]tableState, opening bool) error
 		errs.Add(err)
 		return errs.Err()
 	}
+	if err := r.look(n); err != nil {
+		return err
+	}
+	defer func() { r.looked = nil }()
 	keys := r.stateKeys()
 	for _, t := range r.tables {
 		var then *tableState
@@ -67,6 +72,50 @@ func (r *Reader) check(n *conn, known map[string]tableState, opening bool) error
 		r.byName[k] = append(r.byName[k], t)
 	}
 	return errs.Err()
+}
+
+// looked is what the server tells of all tables at once.
+type looked struct {
+	tables   map[string]map[string]*sourceTable // by database and name
+	cascades map[string][]string                // by table key: the constraints
+}
+
+// look describes all tables with a few queries a database.
+func (r *Reader) look(n *conn) (err error) {
+	l := &looked{tables: map[string]map[string]*sourceTable{}}
+	if r.rights, err = n.readRights(); err != nil {
+		return err
+	}
+	names := map[string][]string{}
+	for _, t := range r.tables {
+		names[t.def.Database] = append(names[t.def.Database], t.def.Name)
+	}
+	for database, list := range names {
+		if l.tables[database], err = n.describeAll(database, list); err != nil {
+			return err
+		}
+	}
+	if r.cascadesHidden() {
+		if l.cascades, err = n.cascades(slices.Sorted(maps.Keys(names))); err != nil {
+			return err
+		}
+	}
+	r.looked = l
+	return nil
+}
+
+// sourceOf gives what look found of a table, nil if it is not there.
+func (r *Reader) sourceOf(t *table) *sourceTable {
+	found := r.looked.tables[t.def.Database]
+	if src := found[t.def.Name]; src != nil || r.server.vars["lower_case_table_names"] == "0" {
+		return src
+	}
+	for name, src := range found { // the server folds the case of names
+		if strings.EqualFold(name, t.def.Name) {
+			return src
+		}
+	}
+	return nil
 }
 
 // binlogErrors checks the settings without which rows are missing from the log.
@@ -189,10 +238,7 @@ func denied(err error) bool {
 // checkTable finds the table and compiles its decoding.
 // known is what the state holds of it, nil for nothing.
 func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
-	src, err := n.describe(t.def.Database, t.def.Name)
-	if err != nil {
-		return err
-	}
+	src := r.sourceOf(t)
 	if src != nil {
 		switch err := r.readable(n, t, src); {
 		case err == nil:
@@ -227,7 +273,10 @@ func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 		return errs
 	}
 	r.note(t)
-	return r.noteCascades(n, t)
+	if names := r.looked.cascades[tableKey(t.def.Database, t.def.Name)]; len(names) > 0 {
+		r.warnCascades(t, names)
+	}
+	return nil
 }
 
 // vanished tells of a table that was there a moment ago, and may be soon again.
@@ -245,10 +294,12 @@ func (r *Reader) readable(n *conn, t *table, src *sourceTable) error {
 		return t.at(-1, e)
 	}
 	if r.cfg.needsSelect() {
-		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
-			return t.grantSelect(n, "SELECT")
-		} else if err != nil {
-			return err
+		if !r.rights.all(t.def.Database) {
+			if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
+				return t.grantSelect(n, "SELECT")
+			} else if err != nil {
+				return err
+			}
 		}
 		if !r.server.gtids || !src.transactional() {
 			err := n.exec("LOCK TABLES " + t.sqlName() + " READ")
@@ -285,24 +336,50 @@ func (r *Reader) note(t *table) {
 	r.log.Info("table is read as one chunk", "table", t.id(), "reason", t.uncut, "estimated_rows", t.src.rows)
 }
 
-// noteCascades warns of foreign keys by which the server changes rows of t
-// without a trace: cascades are in the binlog only since version 9.6, unless
+// cascadesHidden reports whether the server may change rows by foreign keys without a
+// trace: cascades are in the binlog only since version 9.6, unless
 // innodb_native_foreign_keys gives them back to the storage engine.
+func (r *Reader) cascadesHidden() bool {
+	return r.server.mariadb || !versionAtLeast(r.server.version, 9, 6) || r.server.vars["innodb_native_foreign_keys"] == "ON"
+}
+
+// cascades gives the foreign keys of databases that change rows, by table key.
+func (n *conn) cascades(databases []string) (map[string][]string, error) {
+	names := make([]string, len(databases))
+	for i, d := range databases {
+		names[i] = literal(d)
+	}
+	found, err := n.query(fmt.Sprintf(`SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
+ WHERE CONSTRAINT_SCHEMA IN (%s) AND (DELETE_RULE IN ('CASCADE', 'SET NULL') OR UPDATE_RULE IN ('CASCADE', 'SET NULL'))`, strings.Join(names, ", ")))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for _, row := range found.rows {
+		k := tableKey(row[0], row[1])
+		out[k] = append(out[k], row[2])
+	}
+	return out, nil
+}
+
+// noteCascades warns of the foreign keys of a table that came.
 func (r *Reader) noteCascades(n *conn, t *table) error {
-	if !r.server.mariadb && versionAtLeast(r.server.version, 9, 6) && r.server.vars["innodb_native_foreign_keys"] != "ON" {
+	if !r.cascadesHidden() {
 		return nil
 	}
-	names, err := n.names(fmt.Sprintf(`SELECT CONSTRAINT_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS
- WHERE CONSTRAINT_SCHEMA = %s AND TABLE_NAME = %s AND (DELETE_RULE IN ('CASCADE', 'SET NULL') OR UPDATE_RULE IN ('CASCADE', 'SET NULL'))`,
-		literal(t.def.Database), literal(t.def.Name)))
+	all, err := n.cascades([]string{t.def.Database})
 	if err != nil {
 		return err
 	}
-	if len(names) > 0 {
-		r.log.Warn("rows changed by foreign keys with ON DELETE or ON UPDATE CASCADE or SET NULL are not in the binlog of this server and stay as they are in the lake; "+
-			"delete and update the rows by statements of their own, or use MySQL 9.6 or newer without innodb_native_foreign_keys", "table", t.id(), "constraints", names)
+	if names := all[tableKey(t.def.Database, t.def.Name)]; len(names) > 0 {
+		r.warnCascades(t, names)
 	}
 	return nil
+}
+
+func (r *Reader) warnCascades(t *table, names []string) {
+	r.log.Warn("rows changed by foreign keys with ON DELETE or ON UPDATE CASCADE or SET NULL are not in the binlog of this server and stay as they are in the lake; "+
+		"delete and update the rows by statements of their own, or use MySQL 9.6 or newer without innodb_native_foreign_keys", "table", t.id(), "constraints", names)
 }
 
 func (t *table) grantSelect(n *conn, privilege string) error {

@@ -200,7 +200,8 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed passedMark
 		return err
 	}
 	sql := fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(c.plan.SelectList(), ", "), c.table.sqlName(), c.plan.Between(c.keys.lo, c.keys.hi))
-	b := mysqlrow.NewBuilder(c.plan, batchRows)
+	// A table that is small by the server's estimate gets small buffers.
+	b := mysqlrow.NewBuilder(c.plan, int(min(batchRows, max(firstRows, c.src.rows))))
 	d := delivery{chunk: c}
 	var size, rows, taken int64 // of the batch, of the chunk
 	err = r.conn.rows(sql, func(packet []byte) error {

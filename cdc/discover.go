@@ -69,9 +69,16 @@ func literal(s string) string {
 	return fmt.Sprintf("CONVERT(X'%X' USING utf8mb4)", s)
 }
 
-const columnQuery = `SELECT COLUMN_NAME, LOWER(DATA_TYPE), COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION,
- NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL, EXTRA, GENERATION_EXPRESSION
- FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION`
+// columnQuery, keyQuery and tableQuery describe the tables for which a condition
+// holds; the last cell of a row is the name of its table.
+const (
+	columnQuery = `SELECT COLUMN_NAME, LOWER(DATA_TYPE), COLUMN_TYPE, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION,
+ NUMERIC_SCALE, DATETIME_PRECISION, CHARACTER_SET_NAME, COLLATION_NAME, IS_NULLABLE, COLUMN_DEFAULT, COLUMN_COMMENT, COLUMN_DEFAULT IS NULL, EXTRA, GENERATION_EXPRESSION,
+ TABLE_NAME FROM information_schema.COLUMNS WHERE %s ORDER BY TABLE_NAME, ORDINAL_POSITION`
+	keyQuery = `SELECT INDEX_NAME, COLUMN_NAME, NON_UNIQUE, NULLABLE, SUB_PART, INDEX_TYPE, TABLE_NAME FROM information_schema.STATISTICS
+ WHERE %s ORDER BY TABLE_NAME, INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`
+	tableQuery = `SELECT TABLE_TYPE, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH, TABLE_COMMENT, DATA_LENGTH, TABLE_NAME FROM information_schema.TABLES WHERE %s`
+)
 
 // describeNow is describe for a table that a statement in the log has changed: the
 // statement is in the log before the server shows what it did. The lock that it
@@ -89,34 +96,90 @@ func (n *conn) describeNow(database, table string) (*sourceTable, error) {
 
 // describe reads columns, keys and estimates of a table; nil if there is none.
 func (n *conn) describe(database, table string) (*sourceTable, error) {
-	db, tb := literal(database), literal(table)
-	cols, err := n.query(fmt.Sprintf(columnQuery, db, tb))
+	found, err := n.describeWhere(fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME = %s", literal(database), literal(table)))
+	for _, t := range found {
+		return t, err
+	}
+	return nil, err
+}
+
+// oneByOne is up to how many tables a MariaDB is asked for each by itself: a
+// list of names lets it open all tables of the database.
+const oneByOne = 100
+
+// describeAll describes the tables of a database that are there, by name as the
+// server spells it, with a few queries however many they are.
+func (n *conn) describeAll(database string, tables []string) (map[string]*sourceTable, error) {
+	if len(tables) == 0 {
+		return nil, nil //nolint:nilnil // none of none
+	}
+	if n.mariadb() && len(tables) <= oneByOne {
+		out := make(map[string]*sourceTable, len(tables))
+		for _, name := range tables {
+			t, err := n.describe(database, name)
+			if err != nil {
+				return nil, err
+			}
+			if t != nil {
+				out[name] = t
+			}
+		}
+		return out, nil
+	}
+	names := make([]string, len(tables))
+	for i, name := range tables {
+		names[i] = literal(name)
+	}
+	return n.describeWhere(fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)", literal(database), strings.Join(names, ", ")))
+}
+
+// describeWhere describes the tables of one database for which a condition holds.
+func (n *conn) describeWhere(where string) (map[string]*sourceTable, error) {
+	cols, err := n.query(fmt.Sprintf(columnQuery, where))
 	if err != nil || len(cols.rows) == 0 {
 		return nil, err
 	}
-	t := &sourceTable{}
-	for _, r := range cols.rows {
-		t.columns = append(t.columns, n.column(r))
-	}
-	keys, err := n.query(fmt.Sprintf(`SELECT INDEX_NAME, COLUMN_NAME, NON_UNIQUE, NULLABLE, SUB_PART, INDEX_TYPE FROM information_schema.STATISTICS
- WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY INDEX_NAME <> 'PRIMARY', INDEX_NAME, SEQ_IN_INDEX`, db, tb))
+	keys, err := n.query(fmt.Sprintf(keyQuery, where))
 	if err != nil {
 		return nil, err
 	}
-	t.takeKeys(keys)
-	info, err := n.query(fmt.Sprintf("SELECT TABLE_TYPE, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH, TABLE_COMMENT, DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s", db, tb))
+	info, err := n.query(fmt.Sprintf(tableQuery, where))
 	if err != nil {
 		return nil, err
 	}
-	if len(info.rows) == 0 {
-		return nil, nil //nolint:nilnil // dropped meanwhile
+	columns, indexes := cols.byTable(), keys.byTable()
+	out := make(map[string]*sourceTable, len(info.rows))
+	for _, r := range info.rows {
+		name := r[len(r)-1]
+		if len(columns[name]) == 0 {
+			continue // made meanwhile
+		}
+		t := &sourceTable{kind: r[0], engine: r[1], rows: number(r[2]), rowBytes: number(r[3]), comment: r[4], bytes: number(r[5])}
+		for _, c := range columns[name] {
+			t.columns = append(t.columns, n.column(c))
+		}
+		t.takeKeys(indexes[name])
+		if n.mariadb() {
+			t.addHidden(indexes[name])
+		}
+		out[name] = t
 	}
-	r := info.rows[0]
-	t.kind, t.engine, t.rows, t.rowBytes, t.comment, t.bytes = r[0], r[1], number(r[2]), number(r[3]), r[4], number(r[5])
-	if n.mariadb() {
-		t.addHidden(keys)
+	return out, nil
+}
+
+// byTable groups rows by their last cell, the name of a table.
+func (t resultTable) byTable() map[string][][]string {
+	out := map[string][][]string{}
+	for from := 0; from < len(t.rows); {
+		name := t.rows[from][len(t.names)-1]
+		to := from + 1
+		for to < len(t.rows) && t.rows[to][len(t.names)-1] == name {
+			to++
+		}
+		out[name] = append(out[name], t.rows[from:to]...)
+		from = to
 	}
-	return t, nil
+	return out
 }
 
 // column reads a row of columnQuery.
@@ -142,7 +205,7 @@ func (n *conn) mariadb() bool { return strings.Contains(n.GetServerVersion(), "M
 // addHidden adds the columns that rows of the log have and MariaDB does not list,
 // in their order: the period of a table WITH SYSTEM VERSIONING that names none,
 // and a hash for each unique key that is too long for an index.
-func (t *sourceTable) addHidden(keys resultTable) {
+func (t *sourceTable) addHidden(keys [][]string) {
 	period := slices.ContainsFunc(t.columns, func(c mysqlrow.Column) bool { return c.RowEnd })
 	if t.kind == "SYSTEM VERSIONED" && !period {
 		for _, name := range []string{"row_start", "row_end"} {
@@ -155,8 +218,8 @@ func (t *sourceTable) addHidden(keys resultTable) {
 		return // whose indexes are hashes by themselves
 	}
 	hashes := 0
-	for i, r := range keys.rows {
-		if first := i == 0 || keys.rows[i-1][0] != r[0]; first && r[5] == "HASH" {
+	for i, r := range keys {
+		if first := i == 0 || keys[i-1][0] != r[0]; first && r[5] == "HASH" {
 			hashes++
 			t.columns = append(t.columns, mysqlrow.Column{Name: "DB_ROW_HASH_" + strconv.Itoa(hashes), DataType: "hash", ColumnType: "hash", Nullable: true, Hidden: true})
 		}
@@ -165,12 +228,12 @@ func (t *sourceTable) addHidden(keys resultTable) {
 
 // takeKeys finds the row identity among the index columns, which come index by
 // index with the primary key first.
-func (t *sourceTable) takeKeys(keys resultTable) {
-	for i := 0; i < len(keys.rows); {
+func (t *sourceTable) takeKeys(keys [][]string) {
+	for i := 0; i < len(keys); {
 		j, usable := i, true
 		var names []string
-		for ; j < len(keys.rows) && keys.rows[j][0] == keys.rows[i][0]; j++ {
-			r := keys.rows[j]
+		for ; j < len(keys) && keys[j][0] == keys[i][0]; j++ {
+			r := keys[j]
 			if i := t.index(r[1]); i >= 0 && t.columns[i].RowEnd {
 				continue // tells history apart, which is not read
 			}
@@ -182,7 +245,7 @@ func (t *sourceTable) takeKeys(keys resultTable) {
 			t.indexed = append(t.indexed, names[0])
 		}
 		usable = usable && len(names) > 0
-		if usable && keys.rows[i][0] == "PRIMARY" {
+		if usable && keys[i][0] == "PRIMARY" {
 			t.primaryKey = names
 		}
 		if usable && t.primary == nil {

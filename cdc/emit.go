@@ -32,6 +32,7 @@ func (r *Reader) chunks(ctx context.Context) error {
 		}
 		m.chunk.plan, m.chunk.src = m.chunk.table.plan, m.chunk.table.src
 		m.chunk.table.seq.begin(m.chunk)
+		s.marked[m.chunk.table] = struct{}{}
 		passed := passedMark{at: mark{uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset}}
 		if r.pos.GTID != nil {
 			passed.gtids = r.pos.GTID.Clone()
@@ -48,10 +49,11 @@ func (r *Reader) chunks(ctx context.Context) error {
 		if !done {
 			rest = append(rest, c)
 		}
+		s.changed = s.changed || done
 	}
 	clear(s.waiting[len(rest):])
 	s.waiting = rest
-	if r.complete() {
+	if s.changed && r.complete() {
 		s.snap.stop()
 		s.snap = nil
 		r.log.Info("snapshot complete", "rows", s.snapRows, "position", r.pos.String())

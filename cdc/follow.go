@@ -16,6 +16,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	if kind == noEffect {
 		return nil
 	}
+	r.run.changed = true
 	list := r.follows(kind, names, e)
 	for _, c := range list {
 		c.table.statement = e.text
@@ -138,7 +139,7 @@ func (r *Reader) switchTo(t *table, src *sourceTable) error {
 	}
 	r.log.Info("source table changed in columns that are not read, or that still fit", "table", t.id(), "statement", clip(t.statement))
 	t.src, t.plan, t.before = src, next.plan, next.before
-	t.seq.out = mysqlrow.NewBuilder(t.plan, batchRows)
+	t.seq.out = mysqlrow.NewBuilder(t.plan, firstRows)
 	for _, c := range t.seq.reading {
 		c.again = true
 		// What comes until it is read again is not needed; its form may differ.

@@ -69,7 +69,10 @@ func (t *TableInfo) Grant() error {
 func (t *TableInfo) sqlName() string { return sqlName(t.Database, t.Name) }
 
 // Lister looks up tables of one server. Its calls come one after the other.
-type Lister struct{ n *conn }
+type Lister struct {
+	n     *conn
+	reads *readRights
+}
 
 // NewLister connects to the server of cfg, whose tables are not looked at.
 func NewLister(ctx context.Context, cfg Config) (*Lister, error) {
@@ -112,24 +115,35 @@ func (l *Lister) mayPass(err error) error {
 	return sourceError(l.n.addr, err)
 }
 
-// find describes the tables for which a condition over information_schema.TABLES holds.
+// find describes the tables of one database for which a condition over
+// information_schema.TABLES holds.
 func (l *Lister) find(where string) ([]TableInfo, error) {
 	t, err := l.n.query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE " + where + " ORDER BY TABLE_NAME")
+	if err != nil || len(t.rows) == 0 {
+		return nil, err
+	}
+	names := make([]string, len(t.rows))
+	for i, r := range t.rows {
+		names[i] = r[1]
+	}
+	found, err := l.n.describeAll(t.rows[0][0], names)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]TableInfo, 0, len(t.rows))
-	for _, r := range t.rows {
-		src, err := l.n.describe(r[0], r[1])
-		if err != nil {
+	if l.reads == nil {
+		if l.reads, err = l.n.readRights(); err != nil {
 			return nil, err
 		}
+	}
+	list := make([]TableInfo, 0, len(t.rows))
+	for _, r := range t.rows {
+		src := found[r[1]]
 		if src == nil {
 			continue // dropped meanwhile
 		}
 		info := src.info(r[0], r[1])
 		// Without the right to a column the server does not show it.
-		if err := l.n.exec("SELECT * FROM " + info.sqlName() + " LIMIT 0"); denied(err) {
+		if !l.reads.all(r[0]) && denied(l.n.exec("SELECT * FROM "+info.sqlName()+" LIMIT 0")) {
 			info.Denied = true
 		}
 		list = append(list, info)

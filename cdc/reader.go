@@ -32,6 +32,9 @@ type Reader struct {
 
 	server *server
 	zone   *time.Location
+	// rights are those of the account; looked is what a check found of the tables.
+	rights *readRights
+	looked *looked
 	// pos is the last edge: everything before it was applied.
 	pos Position
 	// target is where a catch-up run ends, nil for none.
@@ -245,7 +248,7 @@ func (t *table) restoreRanges(ts tableState) (rangeSet, error) {
 // resetSequencer starts sequencing with what was emitted before.
 func (t *table) resetSequencer(done rangeSet) {
 	t.from.tracked = t.def.tracks()
-	t.seq = &sequencer{out: mysqlrow.NewBuilder(t.plan, batchRows), done: done, keyed: len(t.cut) > 0}
+	t.seq = &sequencer{out: mysqlrow.NewBuilder(t.plan, firstRows), done: done, keyed: len(t.cut) > 0}
 }
 
 // cells says what values become, the same in chunks and in the log.

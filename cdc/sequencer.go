@@ -89,6 +89,10 @@ type txnEnd struct {
 // batchRows is the row count at which batches close.
 const batchRows = 8192
 
+// firstRows is what a table has room for that nothing was read of: one with many
+// rows soon has more, and there may be thousands of tables.
+const firstRows = 64
+
 // complete reports whether nothing is outstanding.
 func (s *sequencer) complete() bool { return s.done.all }
 
@@ -99,7 +103,7 @@ func (s *sequencer) waits() bool {
 
 // begin marks the range of c: from now on its row changes are kept.
 func (s *sequencer) begin(c *chunk) {
-	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, 64), nil, nil
+	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, firstRows), nil, nil
 	c.rows, c.low, c.count, c.bytes, c.again, c.err = nil, nil, 0, 0, false, nil
 	c.ended, c.started, c.merge, c.shown = false, false, nil, 0
 	s.reading = append(s.reading, c)
@@ -299,7 +303,7 @@ func (c *chunk) start() error {
 	} else {
 		c.merge.keyless(spans)
 	}
-	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, 64), nil, nil
+	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, firstRows), nil, nil
 	return nil
 }
 

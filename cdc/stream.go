@@ -46,6 +46,15 @@ type runState struct {
 	// resuming says that the next transaction must be open again.
 	resuming bool
 
+	// filled are the tables with rows that wait to be emitted, collected what their
+	// images take, in bytes; marked may have chunks that are being read.
+	filled    []*table
+	collected int
+	marked    map[*table]struct{}
+	// changed says that a table may want to be read again, or has nothing outstanding
+	// any more: with thousands of tables nobody looks at each after each transaction.
+	changed bool
+
 	// lingering is armed while rows wait to be emitted.
 	lingering bool
 	timer     *time.Timer
@@ -87,7 +96,7 @@ type dialed struct {
 func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &runState{
-		out: out, queue: newQueue(queueBytes), dial: make(chan dialed, 1), timer: time.NewTimer(time.Hour),
+		out: out, queue: newQueue(queueBytes), dial: make(chan dialed, 1), timer: time.NewTimer(time.Hour), marked: map[*table]struct{}{}, changed: true,
 		mon: &monitor{cfg: &r.cfg, guard: newGuard(r)},
 	}
 	s.mon.publish = s.publish
@@ -211,8 +220,9 @@ func (r *Reader) loop(ctx context.Context) error {
 // flush emits the rows that wait.
 func (r *Reader) flush(ctx context.Context) error {
 	s := r.run
-	for _, t := range r.tables {
+	for i, t := range s.filled {
 		n := t.seq.out.Len()
+		s.filled[i] = nil
 		if n == 0 {
 			continue
 		}
@@ -229,6 +239,7 @@ func (r *Reader) flush(ctx context.Context) error {
 			return err
 		}
 	}
+	s.filled, s.collected = s.filled[:0], 0
 	if s.lingering {
 		s.lingering = false
 		s.timer.Stop()
@@ -245,12 +256,13 @@ func (r *Reader) edge(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.cut == nil {
+	if s.cut == nil && s.changed {
 		if err := r.healed(ctx); err != nil {
 			return err
 		}
 	}
-	if s.cut == nil {
+	if s.cut == nil && s.changed {
+		s.changed = false
 		r.readAnew(ctx)
 	}
 	if rows := r.within(); rows > 0 {

@@ -96,6 +96,9 @@ func (p *progress) show(s job.Status) {
 	p.open = true
 }
 
+// manySinks is up to how many tables the line shows the snapshot of each.
+const manySinks = 4
+
 // line is the state in one line: rows, rate, snapshot, lag, checkpoint, snapshot ids, memory.
 func (p *progress) line(s job.Status) string {
 	p.mu.Lock()
@@ -122,9 +125,13 @@ func (p *progress) line(s job.Status) string {
 			fmt.Fprintf(&b, " (%s ago)", time.Since(c.LastTime).Round(100*time.Millisecond))
 		}
 	}
-	for i := range s.Stats.Sinks {
-		if n := s.Stats.Sinks[i].Snapshot; n > 0 {
-			fmt.Fprintf(&b, ", snapshot %d", n)
+	if n := len(s.Stats.Sinks); n > manySinks {
+		fmt.Fprintf(&b, ", %d tables", n)
+	} else {
+		for i := range s.Stats.Sinks {
+			if n := s.Stats.Sinks[i].Snapshot; n > 0 {
+				fmt.Fprintf(&b, ", snapshot %d", n)
+			}
 		}
 	}
 	if s.Memory > 0 {

@@ -82,13 +82,16 @@ func (c *child) watchMemory() {
 }
 
 // highWaterMB gives VmHWM of a process in MB; 0 if it is gone.
-func highWaterMB(pid int) float64 {
+func highWaterMB(pid int) float64 { return statusMB(pid, "VmHWM:") }
+
+// statusMB gives a line of the status of a process in MB; 0 if it is gone.
+func statusMB(pid int, name string) float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
 	for l := range strings.Lines(string(b)) {
-		if f := strings.Fields(l); len(f) == 3 && f[0] == "VmHWM:" {
+		if f := strings.Fields(l); len(f) == 3 && f[0] == name {
 			kb, _ := strconv.ParseFloat(f[1], 64)
 			return kb / 1024
 		}

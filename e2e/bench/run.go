@@ -26,7 +26,7 @@ type Config struct {
 	WorkDir string // for lakes, state and logs; emptied
 	Out     *json.Encoder
 	Log     *slog.Logger
-	// Only names the workloads to run: W1, W2, W3, START, limits, and those of LakeWorkloads.
+	// Only names the workloads to run: W1, W2, W3, START, MANY, SPREAD, limits, and those of LakeWorkloads.
 	Only  []string
 	Runs  int
 	W1    int64 // rows
@@ -35,6 +35,8 @@ type Config struct {
 	Rate  int    // changes/s of W3
 	Every string // checkpoint interval of W1 and W2
 	W3Int string // checkpoint interval of W3
+	// Tables are those of MANY, Spread the changes of SPREAD.
+	Tables, Spread int
 	// LakeRows are the rows of FLUSH, and of the five runs of READ and COMPACT;
 	// Rounds is how often each is measured in turn with what it is compared to.
 	LakeRows int64
@@ -76,7 +78,7 @@ func Run(ctx context.Context, srv *mysqld.Server, cfg Config) error {
 	for _, w := range []struct {
 		name string
 		run  func(context.Context) (line, error)
-	}{{"W1", b.w1}, {"W2", b.w2}, {"W3", b.w3}, {"START", b.start}} {
+	}{{"W1", b.w1}, {"W2", b.w2}, {"W3", b.w3}, {"START", b.start}, {"MANY", b.many}, {"SPREAD", b.spread}} {
 		for range cfg.Runs {
 			if !slices.Contains(cfg.Only, w.name) {
 				continue

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -83,62 +84,87 @@ func (s *shaper) rows() {
 	)
 }
 
+var (
+	soakFor   = flag.Duration("soak", 0, "how long TestSyncFollowsColumns and TestSyncTakesUpTables begin rounds; 0 is one round")
+	firstSeed = flag.Uint64("seed", 0, "seed of the first round; the next ones follow it. 0 draws one")
+)
+
+// rounds runs f with one seed after the other for as long as the flags say, in
+// each kind side by side, and tells how many there were.
+func rounds(t *testing.T, kinds []string, f func(t *testing.T, kind string, seed uint64)) {
+	seed := *firstSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano()) % 1_000_000_000
+	}
+	n := uint64(0)
+	for started := time.Now(); n == 0 || time.Since(started) < *soakFor; n++ {
+		t.Run(fmt.Sprint(seed+n), func(t *testing.T) {
+			for _, kind := range kinds {
+				t.Run(kind, func(t *testing.T) {
+					t.Parallel()
+					f(t, kind, seed+n)
+				})
+			}
+		})
+	}
+	t.Logf("%d rounds of %s from seed %d", n, strings.Join(kinds, " and "), seed)
+}
+
 // TestSyncFollowsColumns changes a table at random while it is copied, kills the
 // job now and then, and changes more while it is down: in the end Java reads the
 // rows of the source under the columns that it has then.
 func TestSyncFollowsColumns(t *testing.T) {
 	t.Parallel()
-	for _, metadata := range []string{"FULL", "MINIMAL"} {
-		t.Run(metadata, func(t *testing.T) {
-			seed := uint64(time.Now().UnixNano())
-			t.Logf("seed %d", seed)
-			c := newCopies(t, "e2e_sync_shapes_"+strings.ToLower(metadata))
-			c.server = judge.OwnMySQL(t, "--binlog-row-metadata="+metadata)
-			c.exec("CREATE DATABASE "+c.db, "CREATE TABLE DB.shape (id INT NOT NULL PRIMARY KEY, v INT)", "CREATE TABLE DB.calm (id INT NOT NULL PRIMARY KEY, v INT)", "INSERT INTO DB.calm VALUES (1, 1)")
-			s := &shaper{c: c, rnd: rand.New(rand.NewPCG(seed, 3))}
-			s.rows()
-			const include = "DB.shape,DB.calm"
-			for range 5 {
-				run := c.job.StartCommand(c.args(include, "--name", "shapes")...)
-				for range 4 {
-					time.Sleep(time.Duration(50+s.rnd.IntN(300)) * time.Millisecond)
-					s.change()
-					s.rows()
-				}
-				c.exec("UPDATE DB.calm SET v = v + 1")
-				if s.rnd.IntN(2) == 0 {
-					run.Kill()
-					s.change()
-					s.rows()
-					s.change()
-				} else {
-					run.Stop()
-				}
-			}
-			c.mustRun(include, "--name", "shapes")
+	rounds(t, []string{"FULL", "MINIMAL"}, followColumns)
+}
 
-			var got []judge.Row
-			names := append([]string{"id", "v"}, s.columns...)
-			for _, row := range judge.Java(t).Rows(t, c.job.Warehouse(), c.db+".shape") {
-				kept := judge.Row{}
-				for k, v := range row {
-					if slices.Contains(names, k) || k == "_kind" {
-						kept[k] = v
-					}
-				}
-				got = append(got, kept)
-			}
-			if diff := judge.Diff("source", c.rows("shape"), "lake", got); diff != "" {
-				t.Errorf("after\n  %s\n%s", strings.Join(s.log, "\n  "), diff)
-			}
-			c.lake("calm").CheckJava(t, c.rows("calm"))
-			// A schema file that a killed process left half made is nobody's after a minute.
-			age(t, filepath.Join(c.job.Warehouse(), c.db+".db", "shape", "schema"))
-			c.mustRun(include, "--name", "shapes")
-			c.lake("calm").CheckNoOrphans(t)
-			c.lake("shape").CheckNoOrphans(t)
-		})
+func followColumns(t *testing.T, metadata string, seed uint64) {
+	c := newCopies(t, "e2e_sync_shapes_"+strings.ToLower(metadata))
+	c.server = judge.OwnMySQL(t, "--binlog-row-metadata="+metadata)
+	c.exec("CREATE DATABASE "+c.db, "CREATE TABLE DB.shape (id INT NOT NULL PRIMARY KEY, v INT)", "CREATE TABLE DB.calm (id INT NOT NULL PRIMARY KEY, v INT)", "INSERT INTO DB.calm VALUES (1, 1)")
+	s := &shaper{c: c, rnd: rand.New(rand.NewPCG(seed, 3))}
+	s.rows()
+	const include = "DB.shape,DB.calm"
+	for range 5 {
+		run := c.job.StartCommand(c.args(include, "--name", "shapes")...)
+		for range 4 {
+			time.Sleep(time.Duration(50+s.rnd.IntN(300)) * time.Millisecond)
+			s.change()
+			s.rows()
+		}
+		c.exec("UPDATE DB.calm SET v = v + 1")
+		if s.rnd.IntN(2) == 0 {
+			run.Kill()
+			s.change()
+			s.rows()
+			s.change()
+		} else {
+			run.Stop()
+		}
 	}
+	c.mustRun(include, "--name", "shapes")
+
+	var got []judge.Row
+	names := append([]string{"id", "v"}, s.columns...)
+	for _, row := range judge.Java(t).Rows(t, c.job.Warehouse(), c.db+".shape") {
+		kept := judge.Row{}
+		for k, v := range row {
+			if slices.Contains(names, k) || k == "_kind" {
+				kept[k] = v
+			}
+		}
+		got = append(got, kept)
+	}
+	if diff := judge.Diff("source", c.rows("shape"), "lake", got); diff != "" {
+		t.Errorf("after\n  %s\n%s", strings.Join(s.log, "\n  "), diff)
+	}
+	c.lake("calm").CheckJava(t, c.rows("calm"))
+	// A schema file that a killed process left half made is nobody's after a minute.
+	age(t, filepath.Join(c.job.Warehouse(), c.db+".db", "shape", "schema"))
+	c.mustRun(include, "--name", "shapes")
+	c.lake("calm").CheckNoOrphans(t)
+	c.lake("shape").CheckNoOrphans(t)
+	t.Logf("%d statements, %d rows at the end", len(s.log), len(got))
 }
 
 // TestSyncFollowsStatements carries statements out whose effect no event shows,

@@ -83,8 +83,10 @@ func (s *census) rows() {
 // statement that can bring one, while the job runs, is killed and is down.
 func TestSyncTakesUpTables(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	rounds(t, []string{"tables"}, takeUpTables)
+}
+
+func takeUpTables(t *testing.T, _ string, seed uint64) {
 	c := newCopies(t, "e2e_sync_census", "DROP DATABASE IF EXISTS e2e_sync_elsewhere", "CREATE DATABASE e2e_sync_elsewhere")
 	s := &census{c: c, rnd: rand.New(rand.NewPCG(seed, 7))}
 	s.change()

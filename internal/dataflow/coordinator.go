@@ -204,7 +204,8 @@ func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 }
 
 // sinksAtOnce bounds how many sinks are recovered, observed or committed side by side.
-const sinksAtOnce = 4
+// Most of the time they wait for the disk or the store.
+const sinksAtOnce = 16
 
 func (c *coordinator) commit(ctx context.Context, a action) error {
 	ck := a.checkpoint
