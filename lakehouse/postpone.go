@@ -41,6 +41,23 @@ func (t *Table) Distribute(ctx context.Context, cfg WriteConfig) ([]spec.CommitM
 	return msgs, nil
 }
 
+// RowsWait reports whether the latest snapshot holds rows that wait for their
+// buckets (bucket = -2), which no reader sees.
+func (t *Table) RowsWait(ctx context.Context) (bool, error) {
+	if t.mode() != postponedBuckets {
+		return false, nil
+	}
+	s, err := t.LatestSnapshot(ctx)
+	if err != nil || s == nil {
+		return false, err
+	}
+	entries, err := t.manifests.Live(ctx, s)
+	if err != nil {
+		return false, fmt.Errorf("reading table %s: %w", t.Path, err)
+	}
+	return slices.ContainsFunc(entries, func(e spec.ManifestEntry) bool { return e.Bucket == spec.PostponeBucket }), nil
+}
+
 // waiting gives the entries of postponed files, in the order they were
 // committed, by the number of buckets of their partition.
 func (t *Table) waiting(entries []spec.ManifestEntry) map[int][]spec.ManifestEntry {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"leat/configs"
@@ -29,6 +30,47 @@ type Write struct {
 	Overwrite, Dynamic bool
 	StaticColumns      []int
 	Static             []expr.Expr
+	// Change says that the rows of the one input are not inserted but changed or
+	// deleted in Target, which they come from. Their columns are those of Target;
+	// for Updating the new values of the columns Set, by index, follow.
+	Change Change
+	Set    []int
+	// Merged are the columns of Set whose new values do not always win.
+	Merged []Merged
+}
+
+// Merged is a column of a table whose new rows complete the older ones.
+type Merged struct {
+	// At is the index in Set.
+	At int
+	// Sequence are the columns, by index in Target, of which one has to have a value
+	// for the new value to count. Without any the old value stays where the new is NULL.
+	Sequence []int
+}
+
+// Change is what a statement does with the rows it finds.
+type Change uint8
+
+// The changes of rows.
+const (
+	Inserting Change = iota
+	Updating
+	Deleting
+)
+
+// planWrite plans a statement that writes at once; false for others.
+func (s *Session) planWrite(ctx context.Context, st sqlfront.Statement) bool {
+	switch v := st.(type) {
+	case *sqlfront.Insert:
+		return s.insertNow(ctx, v)
+	case *sqlfront.Update:
+		s.updateStatement(ctx, v)
+	case *sqlfront.Delete:
+		s.deleteStatement(ctx, v)
+	default:
+		return false
+	}
+	return true
 }
 
 // insertNow plans an INSERT to be carried out at once. It declines, without an
@@ -124,24 +166,7 @@ func unionBranches(body sqlfront.QueryBody) []sqlfront.QueryBody {
 // overwriting takes over what an INSERT OVERWRITE replaces.
 func (s *Session) overwriting(v *sqlfront.Insert, target *table, w *Write) {
 	options := maps.Clone(target.def.Options)
-	for _, h := range v.Hints {
-		if h.Name != "OPTIONS" {
-			s.notice(configs.Notice{Pos: h.At, Key: "hint " + h.Name, Msg: "hint " + h.Name + " has no effect here"})
-			continue
-		}
-		given := optionValues(h.Options)
-		notices, errs := configs.LakeTable.Check(given, configs.CheckOptions{Table: target.full})
-		for _, n := range notices {
-			s.notice(n)
-		}
-		s.fail(errs.Err())
-		maps.Copy(options, given)
-		for k, o := range given {
-			if k != configs.DynamicOverwrite.Key {
-				s.notice(configs.Notice{Pos: o.KeyPos, Key: "insert hint " + k, Msg: fmt.Sprintf("option '%s' has no effect on one INSERT", k)})
-			}
-		}
-	}
+	maps.Copy(options, s.writeHints(v.Hints, target, "INSERT", configs.DynamicOverwrite.Key))
 	w.Dynamic = len(target.def.PartitionKeys) > 0 && configs.DynamicOverwrite.Get(options)
 	for _, p := range v.Partition {
 		i := target.def.Schema.Index(p.Column.Text)
@@ -157,6 +182,31 @@ func (s *Session) overwriting(v *sqlfront.Insert, target *table, w *Write) {
 			w.StaticColumns, w.Static = append(w.StaticColumns, i), append(w.Static, e)
 		}
 	}
+}
+
+// writeHints gives the options of the hints of a statement, and says which of them
+// have no effect: all but used.
+func (s *Session) writeHints(hints []sqlfront.Hint, target *table, statement string, used ...string) configs.Values {
+	all := configs.Values{}
+	for _, h := range hints {
+		if h.Name != "OPTIONS" {
+			s.notice(configs.Notice{Pos: h.At, Key: "hint " + h.Name, Msg: "hint " + h.Name + " has no effect here"})
+			continue
+		}
+		given := optionValues(h.Options)
+		notices, errs := configs.LakeTable.Check(given, configs.CheckOptions{Table: target.full})
+		for _, n := range notices {
+			s.notice(n)
+		}
+		s.fail(errs.Err())
+		maps.Copy(all, given)
+		for k, o := range given {
+			if !slices.Contains(used, k) {
+				s.notice(configs.Notice{Pos: o.KeyPos, Key: "insert hint " + k, Msg: fmt.Sprintf("option '%s' has no effect on one %s", k, statement)})
+			}
+		}
+	}
+	return all
 }
 
 // bindInput binds one query of an INSERT, with the target's columns as its result.
@@ -246,6 +296,16 @@ func (w *Write) explain() string {
 	}
 	what := "Append to"
 	switch {
+	case w.Change == Updating:
+		names := make([]string, len(w.Set))
+		for i, c := range w.Set {
+			names[i] = w.Target.Schema.Fields[c].Name
+		}
+		fmt.Fprintf(&b, "Update %s of %s, one commit\n", strings.Join(names, ", "), w.Target.Name)
+		return b.String()
+	case w.Change == Deleting:
+		fmt.Fprintf(&b, "Delete from %s, one commit\n", w.Target.Name)
+		return b.String()
 	case w.Overwrite && w.Dynamic:
 		what = "Replace the partitions of these rows in"
 	case w.Overwrite && len(w.Static) > 0:

@@ -144,6 +144,8 @@ type Query struct {
 	Offset, Limit int64
 	// Count gives the number of rows instead of the rows.
 	Count bool
+	// Whole reads rows too that readers see after the next compaction only.
+	Whole bool
 }
 
 // Result is what a script asks for.

@@ -199,6 +199,10 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 		if !s.insertNow(ctx, v) {
 			s.insert(ctx, v)
 		}
+	case *sqlfront.Update:
+		s.updateStatement(ctx, v)
+	case *sqlfront.Delete:
+		s.deleteStatement(ctx, v)
 	case *sqlfront.StatementSet:
 		for _, in := range v.Statements {
 			s.statement(ctx, in)
@@ -305,7 +309,7 @@ func (s *Session) explain(ctx context.Context, v *sqlfront.Explain) {
 		}
 		return
 	}
-	if in, ok := v.Statement.(*sqlfront.Insert); ok && s.insertNow(ctx, in) {
+	if s.planWrite(ctx, v.Statement) {
 		if n := len(s.result.Steps); n > 0 && s.result.Steps[n-1].Kind == StepWrite {
 			s.result.Explained = append(s.result.Explained, s.result.Steps[n-1].Write.explain())
 			s.result.Steps = s.result.Steps[:n-1]

@@ -271,6 +271,33 @@ type Insert struct {
 	Query   *Query
 }
 
+// Update is UPDATE table SET column = value, … [WHERE condition].
+type Update struct {
+	Span
+	Target ObjectName
+	Hints  []Hint
+	Alias  Name
+	Set    []Assignment
+	// Where is nil for all rows.
+	Where Expr
+}
+
+// Assignment is one column = value of UPDATE.
+type Assignment struct {
+	Column ObjectName
+	Value  Expr
+}
+
+// Delete is DELETE FROM table [WHERE condition].
+type Delete struct {
+	Span
+	Target ObjectName
+	Hints  []Hint
+	Alias  Name
+	// Where is nil for all rows.
+	Where Expr
+}
+
 // PartitionValue is one column of a PARTITION clause; Value is nil for a column alone.
 type PartitionValue struct {
 	Column Name

@@ -43,6 +43,12 @@ func (w *writer) statement(st Statement) {
 		w.alterTable(s)
 	case *Insert:
 		w.insert(s)
+	case *Update:
+		w.update(s)
+	case *Delete:
+		w.put("DELETE FROM ")
+		w.changed(s.Target, s.Hints, s.Alias)
+		w.where(s.Where)
 	case *QueryStatement:
 		w.sep = "\n"
 		w.query(s.Query)
@@ -253,6 +259,34 @@ func (w *writer) insert(s *Insert) {
 	w.put("\n")
 	w.sep = "\n"
 	w.query(s.Query)
+}
+
+func (w *writer) update(s *Update) {
+	w.put("UPDATE ")
+	w.changed(s.Target, s.Hints, s.Alias)
+	w.put("\nSET ")
+	w.list(len(s.Set), ", ", func(i int) {
+		w.object(s.Set[i].Column)
+		w.put(" = ")
+		w.expr(s.Set[i].Value, 0)
+	})
+	w.where(s.Where)
+}
+
+// changed writes the table of UPDATE and DELETE.
+func (w *writer) changed(name ObjectName, hints []Hint, alias Name) {
+	w.object(name)
+	w.hints(hints)
+	if alias.Text != "" {
+		w.put(" AS ", QuoteName(alias.Text))
+	}
+}
+
+func (w *writer) where(cond Expr) {
+	if cond != nil {
+		w.put("\nWHERE ")
+		w.expr(cond, 0)
+	}
 }
 
 func (w *writer) partition(values []PartitionValue) {

@@ -37,6 +37,10 @@ func (p *parser) statement() Statement {
 		return p.alter()
 	case "INSERT":
 		return p.insert()
+	case "UPDATE":
+		return p.update()
+	case "DELETE":
+		return p.delete()
 	case "SELECT", "WITH", "VALUES", "TABLE":
 		return &QueryStatement{Query: p.query()}
 	case "EXECUTE":
@@ -70,12 +74,6 @@ func (p *parser) statement() Statement {
 	return p.otherStatement(t)
 }
 
-// later are statements that are read as Unsupported, with what to do instead.
-var later = map[string]string{
-	"UPDATE": "write the new row into the source; the job carries it over",
-	"DELETE": "delete the row at the source; the job carries it over",
-}
-
 // refused are statements that are errors here and in Flink.
 var refused = map[string]string{
 	"UPSERT":    "write INSERT INTO: tables with a primary key upsert already",
@@ -94,10 +92,6 @@ var refused = map[string]string{
 
 func (p *parser) otherStatement(t token) Statement {
 	p.i++
-	if hint, ok := later[t.up]; ok {
-		p.skipRest()
-		return &Unsupported{What: t.up, Hint: hint}
-	}
 	if hint, ok := refused[t.up]; ok {
 		p.refuse(p.posOf(t), t.up, hint)
 		return nil
@@ -226,6 +220,10 @@ func (p *parser) explain() Statement {
 		e.Statement = p.statementSet()
 	case p.is("INSERT"):
 		e.Statement = p.insert()
+	case p.is("UPDATE"):
+		e.Statement = p.update()
+	case p.is("DELETE"):
+		e.Statement = p.delete()
 	case p.is("CREATE"):
 		e.Statement = p.create()
 	case p.is("SELECT"), p.is("WITH"), p.is("VALUES"), p.is("TABLE"), p.isOp("("):

@@ -25,6 +25,13 @@ func Walk(st Statement, v Visitor) {
 			WalkExpr(p.Value, v)
 		}
 		WalkQuery(s.Query, v)
+	case *Update:
+		for _, a := range s.Set {
+			WalkExpr(a.Value, v)
+		}
+		WalkExpr(s.Where, v)
+	case *Delete:
+		WalkExpr(s.Where, v)
 	case *StatementSet:
 		for _, inner := range s.Statements {
 			Walk(inner, v)

@@ -175,9 +175,12 @@ type Statement struct {
 	// partition columns; nil is all.
 	Overwrite, Dynamic bool
 	Static             *columnar.Batch
-	// Base, if above 0, is the snapshot that an overwrite read: another commit
-	// since then is a conflict.
+	// Base, if above 0, is the snapshot that the rows were made from. Another commit
+	// since then is a conflict for an overwrite; for rows that change others, see
+	// Changes, one that wrote where they go.
 	Base int64
+	// Changes says that the rows change or delete rows of the table.
+	Changes bool
 }
 
 // StatementWriter is a SinkConnector that carries out statements.
@@ -185,6 +188,7 @@ type StatementWriter interface {
 	SinkConnector
 	// WriteStatement writes the batches that give hands to take, which keeps none of
 	// them, and gives the number of their rows. The columns are those of the table;
-	// rows of batches without kinds are inserts. Nothing is in the table after an error.
+	// rows of batches without kinds are inserts. Nothing is in the table after an error;
+	// one that wraps commit.ErrConflict says that the rows are to be made from the table anew.
 	WriteStatement(ctx context.Context, st Statement, give func(take func(*columnar.Batch) error) error) (rows int64, err error)
 }

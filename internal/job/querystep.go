@@ -41,6 +41,9 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 	if !slices.Equal(src.Schema.Names(), q.Input.Names()) {
 		return nil, &diag.Error{Domain: diag.External, Code: diag.CodeLakeShape, Table: src.Name, Retry: true, Msg: "its columns were changed meanwhile", Hint: "run the query again"}
 	}
+	if q.Whole {
+		src.Whole()
+	}
 	return &query.Select{
 		Source: src, Columns: q.Columns, Exprs: q.Exprs, Filter: q.Filter, Offset: q.Offset, Limit: q.Limit, Count: q.Count, Env: expr.Env{Zone: zone},
 	}, nil
@@ -49,9 +52,12 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 // write carries out an INSERT over what is there already.
 func (a *application) write(ctx context.Context) error {
 	s, w := a.step, a.step.Write
+	if w.Change != planner.Inserting {
+		return a.changeRows(ctx)
+	}
 	x := connect.Statement{
 		Table: w.Target, NotNull: w.NotNull, Overwrite: w.Overwrite, Dynamic: w.Dynamic,
-		Env: connect.Env{Log: slog.New(slog.DiscardHandler), Zone: zoneOf(s.Settings), Parallelism: workers(s.Settings), MemoryLimit: configs.MemoryLimit.Get(s.Settings)},
+		Env: a.writeEnv(),
 	}
 	if len(w.Static) > 0 {
 		static, err := staticPartition(w, expr.Env{Zone: zoneOf(s.Settings)})
@@ -84,10 +90,20 @@ func (a *application) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return a.out.Done(rowsDone(n, "written"))
+}
+
+// writeEnv is what a statement writes with.
+func (a *application) writeEnv() connect.Env {
+	v := a.step.Settings
+	return connect.Env{Log: slog.New(slog.DiscardHandler), Zone: zoneOf(v), Parallelism: workers(v), MemoryLimit: configs.MemoryLimit.Get(v)}
+}
+
+func rowsDone(n int64, what string) string {
 	if n == 1 {
-		return a.out.Done("1 row written")
+		return "1 row " + what
 	}
-	return a.out.Done(fmt.Sprintf("%d rows written", n))
+	return fmt.Sprintf("%d rows %s", n, what)
 }
 
 // staticPartition gives the values of the PARTITION clause as one row.

@@ -133,6 +133,9 @@ func Open(ctx context.Context, w *Warehouse, database, name string, options map[
 	return s, nil
 }
 
+// Whole makes s read rows too that readers see after the next compaction only.
+func (s *Source) Whole() { s.opt.Level0 = true }
+
 // openScan prepares the read of the table's own rows. A snapshot that was asked
 // for is read with its own schema, the latest one with the table's.
 func (s *Source) openScan(ctx context.Context, system string, travelled bool) error {

@@ -44,6 +44,7 @@ func TestConflicts(t *testing.T) {
 		r.ForceSnapshot = d.HasArg("force")
 		total := 2
 		d.MaybeScanArgs(t, "buckets", &total)
+		d.MaybeScanArgs(t, "base", &r.Base)
 		for line := range strings.Lines(d.Input) {
 			r.Messages = append(r.Messages, parseMessage(t, line, int32(total)))
 		}

@@ -211,6 +211,11 @@ func (c *Committer) checked(ctx context.Context, p *part) (*part, error) {
 		}
 		return nil, err
 	}
+	if p.base > 0 {
+		if err := c.baseConflict(ctx, p); err != nil {
+			return nil, err
+		}
+	}
 	if !p.check {
 		return p, nil
 	}

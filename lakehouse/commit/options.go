@@ -78,8 +78,9 @@ type Request struct {
 	Overwrite bool
 	// Partition limits Overwrite to partitions; nil takes all.
 	Partition func(spec.BinaryRow) bool
-	// Base, if above 0, is the snapshot that an overwrite has to come right after:
-	// any other commit since then is a conflict.
+	// Base, if above 0, is the snapshot that the rows were made from. An overwrite
+	// has to come right after it; for others rows that came since then into the
+	// buckets of the request are a conflict.
 	Base int64
 }
 
@@ -119,10 +120,10 @@ func (p *part) key() key { return key{user: p.user, identifier: p.identifier, ki
 func (r *Request) split() (appendPart, compactPart *part) {
 	a := &part{
 		user: r.User, identifier: r.Identifier, kind: spec.Append, properties: r.Properties,
-		watermark: r.Watermark, check: r.CheckAppend,
+		watermark: r.Watermark, check: r.CheckAppend, base: r.Base,
 	}
 	if r.Overwrite {
-		a.kind, a.overwrite, a.partition, a.base = spec.Overwrite, true, r.Partition, r.Base
+		a.kind, a.overwrite, a.partition = spec.Overwrite, true, r.Partition
 	}
 	c := &part{
 		user: r.User, identifier: r.Identifier, kind: spec.Compact, properties: r.Properties,

@@ -47,6 +47,9 @@ func (c *Connector) WriteStatement(ctx context.Context, st connect.Statement, gi
 	if err := s.claimTable(); err != nil {
 		return 0, err
 	}
+	if err := x.checkWaiting(ctx, s.table); err != nil {
+		return 0, err
+	}
 	messages, rows, err := x.write(ctx, s, give)
 	if err != nil {
 		return 0, err
@@ -59,6 +62,8 @@ func (c *Connector) WriteStatement(ctx context.Context, st connect.Statement, gi
 		if req.Partition, err = x.replaced(s.table.Schema, messages); err != nil {
 			return 0, err
 		}
+	}
+	if x.Overwrite || x.Changes {
 		req.Base = x.Base
 	}
 	if err := s.commitRequest(ctx, &dataflow.Epoch{ID: 1}, req); err != nil {
@@ -111,6 +116,22 @@ func owned(b *columnar.Batch, t *lakehouse.Table) *columnar.Batch {
 		cols[i] = c
 	}
 	return columnar.NewBatch(t.Schema.Columns(), kinds, cols, b.Rows())
+}
+
+// checkWaiting refuses changes of rows while others, which came later, wait for
+// their buckets: what is changed would be older than they are.
+func (x *statement) checkWaiting(ctx context.Context, t *lakehouse.Table) error {
+	if !x.Changes {
+		return nil
+	}
+	waits, err := t.RowsWait(ctx)
+	if err != nil || !waits {
+		return err
+	}
+	return &diag.Error{
+		Domain: diag.User, Code: diag.CodeTableShape, Table: x.Table.Name, Option: "bucket",
+		Msg: "rows of this table wait for their buckets, and changes cannot see them", Hint: "CALL sys.compact('database.table') first",
+	}
 }
 
 func (x *statement) checkNulls(b *columnar.Batch) error {
