@@ -101,6 +101,11 @@ var (
 	LegacyCast = Enum(Session, "table.exec.legacy-cast-behaviour", "DISABLED", "ENABLED makes CAST give NULL where it would fail.",
 		[]string{"ENABLED", "DISABLED"})
 
+	// ReadWaitFor and ReadWaitTimeout let a SELECT see what was written to the source before.
+	ReadWaitFor = String(Session, "leat.read.wait-for", "",
+		"A SELECT waits until its table holds the source up to here: a GTID set, file:offset, or 'now'.", Optional())
+	ReadWaitTimeout = Duration(Session, "leat.read.wait-timeout", time.Minute, "How long a SELECT waits for leat.read.wait-for.", Positive())
+
 	// MemoryLimit bounds what write buffers may hold over all tables of a job.
 	MemoryLimit = Size(Session, "leat.memory.write-buffers", 192<<20,
 		"Memory of all write buffers of a job; rows beyond it go to level-0 files early.", Check(ParseSize, func(n int64) error {

@@ -173,8 +173,8 @@ func (a *app) jobWaitCommand() *cobra.Command {
 				return err
 			}
 			timeout -= time.Since(begin)
-			w := waiter{read: func(s *job.Status) bool { return read(s, begin) }}
-			return poll(cmd.Context(), c, &s, timeout, until, w.committed)
+			w := job.Progressed{Read: func(s *job.Status) bool { return read(s, begin) }}
+			return poll(cmd.Context(), c, &s, timeout, until, w.Committed)
 		},
 	}
 	c.Flags().StringVar(&until, "until", "caught-up", "snapshot, caught-up or end")
@@ -207,31 +207,6 @@ var waitStates = map[string]func(s *job.Status, begin time.Time) bool{
 	"snapshot":  func(s *job.Status, _ time.Time) bool { return s.SnapshotComplete() },
 	"caught-up": (*job.Status).CaughtUp,
 	"end":       func(*job.Status, time.Time) bool { return false },
-}
-
-// waiter waits until something was read, then until a checkpoint that began
-// after that is committed.
-type waiter struct {
-	read func(*job.Status) bool
-	// need is the number of ended checkpoints to wait for, 0 before read was true.
-	need, last int64
-}
-
-func (w *waiter) committed(s *job.Status) bool {
-	c := &s.Stats.Checkpoints
-	// A checkpoint that was skipped found everything committed.
-	ended := c.Completed + c.Skipped
-	if ended < w.last {
-		w.need = 0 // the job was restarted and counts anew
-	}
-	w.last = ended
-	if w.need == 0 && w.read(s) {
-		w.need = ended + 1
-		if c.Current != 0 {
-			w.need++ // the one under way may have begun before
-		}
-	}
-	return w.need > 0 && ended >= w.need
 }
 
 // poll asks the job until reached, or until it has ended.

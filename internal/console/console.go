@@ -164,7 +164,8 @@ const progressAfter = time.Second
 // showProgress shows how far a long statement has come until the function it
 // gives is called. Nothing is shown where there is no window.
 func (c *Console) showProgress(p *query.Progress) (quiet func()) {
-	if columns, _ := c.Window(); columns <= 0 {
+	columns, _ := c.Window()
+	if columns <= 0 {
 		return func() {}
 	}
 	done, gone := make(chan struct{}), make(chan struct{})
@@ -182,8 +183,12 @@ func (c *Console) showProgress(p *query.Progress) (quiet func()) {
 				return
 			case <-tick.C:
 				read, of := p.Rows()
-				if read > 0 || shown {
-					fmt.Fprintf(c.Messages, "\r\x1b[K%s", progressLine(read, of, time.Since(start)))
+				line := progressLine(read, of, time.Since(start))
+				if waiting := p.Waiting(); waiting != "" {
+					line = fitted(waiting, columns) + stopHint
+				}
+				if read > 0 || shown || p.Waiting() != "" {
+					fmt.Fprintf(c.Messages, "\r\x1b[K%s", line)
 					shown = true
 				}
 			}
@@ -197,7 +202,18 @@ func progressLine(read, of int64, took time.Duration) string {
 	if of > 0 && read <= of {
 		s += fmt.Sprintf(", %d %% of %d", 100*read/of, of)
 	}
-	return s + ", Ctrl-C stops"
+	return s + stopHint
+}
+
+const stopHint = ", Ctrl-C stops"
+
+// fitted cuts a line so that it stays one in the window, with the hint behind it.
+func fitted(line string, columns int) string {
+	room := max(columns-len(stopHint)-1, 10)
+	if r := []rune(line); len(r) > room {
+		return string(r[:room-1]) + "…"
+	}
+	return line
 }
 
 // whole reports whether an entry can be run as it is.

@@ -52,9 +52,10 @@ func (c *coordinator) run(ctx context.Context) error {
 	stop := c.e.stopped
 	for {
 		c.p.tick(time.Now())
-		done, err := c.act(ctx)
+		// Ahead of the barriers: whoever sees what a source read behind one sees its checkpoint too.
 		s := c.p.snapshot()
 		c.stats.Store(&s)
+		done, err := c.act(ctx)
 		if done || err != nil {
 			c.answer(c.p.next, cmp.Or(err, ErrStopped))
 			c.answerSavepoints(cmp.Or(err, ErrStopped))

@@ -268,11 +268,12 @@ func (e *Execution) Stats() Stats {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	s := Stats{Started: e.started}
-	if c := e.coord.stats.Load(); c != nil {
-		s.Checkpoints = *c
-	}
 	for _, t := range e.sourceTasks {
 		s.Sources = append(s.Sources, t.stats())
+	}
+	// Behind the sources: a checkpoint that begins after these holds what they have read.
+	if c := e.coord.stats.Load(); c != nil {
+		s.Checkpoints = *c
 	}
 	for _, t := range e.pipelineTasks {
 		s.Pipelines = append(s.Pipelines, t.stats())

@@ -16,6 +16,7 @@ type Stats struct {
 
 // CheckpointStats counts checkpoints since the start of the execution.
 type CheckpointStats struct {
+	// Completed are in the log; what the sinks wrote for the newest may still be on its way into the tables.
 	Completed int64 `json:"completed"`
 	Failed    int64 `json:"failed"`
 	// Skipped needed no entry because nothing moved.
@@ -35,6 +36,16 @@ type CheckpointStats struct {
 	Since   time.Time    `json:"since"`
 	// FailedInARow counts failures since the last completed checkpoint.
 	FailedInARow int `json:"failed_in_a_row"`
+}
+
+// Committed counts the checkpoints whose rows are in the tables. One that was
+// skipped found everything committed.
+func (s *CheckpointStats) Committed() int64 {
+	n := s.Completed + s.Skipped
+	if s.Phase == phaseCommitting.String() {
+		n--
+	}
+	return n
 }
 
 // SourceStats describes a source.

@@ -34,6 +34,9 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 		return &query.Select{Columns: q.Columns, Values: q.Values, Limit: -1, Env: expr.Env{Zone: zone}}, nil
 	}
 	w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zone}
+	if err := a.covering(ctx, &w, s.Database, s.Table); err != nil {
+		return nil, err
+	}
 	src, err := query.Open(ctx, &w, s.Database, s.Table, q.Options)
 	if err != nil {
 		return nil, err

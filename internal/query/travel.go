@@ -28,7 +28,7 @@ const (
 	OptionBranch    = "branch"
 )
 
-var pointOptions = []string{OptionSnapshot, OptionTag, OptionTime, OptionMillis, OptionWatermark, OptionVersion}
+var pointOptions = []string{OptionSnapshot, OptionTag, OptionTime, OptionMillis, OptionWatermark, OptionVersion, OptionSourceGTID, OptionSourcePosition}
 
 // modes are the values of scan.mode for a read that ends, with the option each one needs.
 var modes = map[string]string{
@@ -122,6 +122,8 @@ func (s *Source) point(ctx context.Context, key, value string, zone *time.Locati
 		return maintain.SnapshotAt(ctx, snaps, at)
 	case OptionVersion:
 		return s.version(ctx, value)
+	case OptionSourceGTID, OptionSourcePosition:
+		return s.ofSource(ctx, key, value)
 	}
 	n, err := number()
 	if err != nil {
