@@ -68,7 +68,7 @@ func (r *Reader) check(n *conn, known map[string]tableState, opening bool) error
 			errs.Add(err)
 			continue
 		}
-		k := tableKey(t.def.Database, t.def.Name)
+		k := r.server.tableKey(t.def.Database, t.def.Name)
 		r.byName[k] = append(r.byName[k], t)
 	}
 	return errs.Err()

@@ -26,7 +26,7 @@ type Config struct {
 	other *atomic.Bool
 	// replica is the uuid of the reader among the server's replicas: a server ends a
 	// connection that was left behind when another one of that uuid comes.
-	replica string
+	replica *replica
 	// ServerID is what leat calls itself among the server's replicas.
 	ServerID uint32
 	// ConnectTimeout limits dial and login; 0 means 30 s.

@@ -97,10 +97,10 @@ func (c *Config) open(ctx context.Context, tlsConfig *tls.Config) (*conn, error)
 		}
 		return nil, c.connectError(addr, err)
 	}
-	// The collation of the handshake is not known to every server, and some do not
-	// listen to it: names and labels would come in their character set.
-	if _, err := cc.Execute("SET NAMES utf8mb4"); err != nil {
-		return nil, errors.Join(c.connectError(addr, err), cc.Close())
+	for _, sql := range sessionSettings(cc.GetServerVersion()) {
+		if _, err := cc.Execute(sql); err != nil {
+			return nil, errors.Join(c.connectError(addr, err), cc.Close())
+		}
 	}
 	if err := cc.SetDeadline(time.Time{}); err != nil {
 		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
@@ -110,6 +110,28 @@ func (c *Config) open(ctx context.Context, tlsConfig *tls.Config) (*conn, error)
 	socket := cc.Conn.Conn
 	n.release = context.AfterFunc(ctx, func() { _ = socket.Close() })
 	return n, nil
+}
+
+// sessionSettings are statements that make a session independent of what the
+// server gives to new ones: limits that cut results short or end them, modes that
+// change what a statement or a value means, and how long a session may idle.
+func sessionSettings(version string) []string {
+	settings := []string{
+		"sql_mode = ''", "sql_select_limit = 18446744073709551615", "sql_big_selects = 1", "autocommit = 1", "completion_type = 0",
+		"wait_timeout = 28800",
+	}
+	if isMariaDB(version) {
+		settings = append(settings, "max_statement_time = 0")
+	} else {
+		// The comment is for servers that know the variable.
+		settings = append(settings, "max_execution_time = 0 /*!80030 , SESSION show_gipk_in_create_table_and_information_schema = 1 */")
+	}
+	return []string{
+		// The collation of the handshake is not known to every server, and some do not
+		// listen to it: names and labels would come in their character set.
+		"SET NAMES utf8mb4",
+		"SET SESSION " + strings.Join(settings, ", SESSION "),
+	}
 }
 
 // close ends the session without waiting for the server.

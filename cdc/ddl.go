@@ -117,6 +117,8 @@ const (
 	created
 	// written: rows changed, and the log holds the statement instead of them.
 	written
+	// called: a function changed rows, and the log holds the call.
+	called
 )
 
 // name is a table, or with an empty table all tables of a database.
@@ -189,6 +191,8 @@ func effects(text, schema string) (effect, []name) {
 		return written, p.until("WHERE")
 	case "LOAD", "WITH", "CALL":
 		return written, p.until("")
+	case "SELECT", "DO":
+		return called, p.until("")
 	}
 	return noEffect, nil
 }

@@ -200,7 +200,9 @@ func (n *conn) column(r []string) mysqlrow.Column {
 }
 
 // mariadb reports whether the server is a MariaDB.
-func (n *conn) mariadb() bool { return strings.Contains(n.GetServerVersion(), "MariaDB") }
+func (n *conn) mariadb() bool { return isMariaDB(n.GetServerVersion()) }
+
+func isMariaDB(version string) bool { return strings.Contains(version, "MariaDB") }
 
 // addHidden adds the columns that rows of the log have and MariaDB does not list,
 // in their order: the period of a table WITH SYSTEM VERSIONING that names none,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-mysql-org/go-mysql/mysql"
@@ -113,12 +114,31 @@ func (c *Config) startDump(ctx context.Context, q *queue, tables map[string][]*t
 	return d, nil
 }
 
+// replica is the uuid of a reader among the server's replicas.
+type replica struct{ uuid atomic.Pointer[string] }
+
+func newReplica() *replica {
+	r := &replica{}
+	r.set("")
+	return r
+}
+
+// set changes the uuid; what is none makes a new one.
+func (r *replica) set(text string) {
+	if uuid.Validate(text) != nil {
+		text = uuid.NewString()
+	}
+	r.uuid.Store(&text)
+}
+
+func (r *replica) id() string { return *r.uuid.Load() }
+
 // aside is the configuration of a second look into the log: a server ends the
 // connection of a replica when another one of the same name comes.
 func (c *Config) aside() *Config {
 	const apart = 1 << 24
 	other := *c
-	other.replica, other.ServerID = uuid.NewString(), c.ServerID^apart
+	other.replica, other.ServerID = newReplica(), c.ServerID^apart
 	return &other
 }
 
@@ -136,7 +156,7 @@ func (d *dumper) request(c *Config, pos Position) error {
 	statements := []string{
 		"SET @master_binlog_checksum = @@global.binlog_checksum, @source_binlog_checksum = @@global.binlog_checksum",
 		fmt.Sprintf("SET @master_heartbeat_period = %d, @source_heartbeat_period = %d", d.heartbeat, d.heartbeat),
-		fmt.Sprintf("SET @slave_uuid = '%[1]s', @replica_uuid = '%[1]s'", c.replica),
+		fmt.Sprintf("SET @slave_uuid = '%[1]s', @replica_uuid = '%[1]s'", c.replica.id()),
 		"SET SESSION net_write_timeout = 3600",
 	}
 	if d.maria {

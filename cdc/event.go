@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/replication"
 	"github.com/google/uuid"
+
+	"leat/internal/diag"
 )
 
 // header is the fixed front of a binlog event.
@@ -141,6 +143,10 @@ func (d *dumper) dispatch(ctx context.Context, h header, raw, body []byte) error
 		return d.commit(ctx, h)
 	case replication.QUERY_EVENT:
 		return d.query(ctx, h, body)
+	case replication.EXECUTE_LOAD_QUERY_EVENT:
+		return d.loadData(ctx, h, body)
+	case replication.INCIDENT_EVENT:
+		return d.incident(body)
 	case replication.TRANSACTION_PAYLOAD_EVENT:
 		return d.payload(ctx, body)
 	case replication.ROTATE_EVENT:
@@ -234,6 +240,30 @@ func (d *dumper) commitXA(ctx context.Context, h header, xa *xaEnd) error {
 	}
 	d.open, d.begun = false, false
 	return d.emit(ctx, event{kind: evCommit, id: d.id, millis: d.millis, file: d.file, offset: d.offset, begun: d.fileTime, xa: xa})
+}
+
+// loadData reads LOAD DATA written as a statement: a QUERY event that tells of the
+// file between its fixed part and the rest.
+func (d *dumper) loadData(ctx context.Context, h header, body []byte) error {
+	const fixed, file = 13, 4 + 4 + 4 + 1
+	if len(body) < fixed+file {
+		return errors.New("reading the binlog: short event of LOAD DATA")
+	}
+	return d.query(ctx, h, append(body[:fixed:fixed], body[fixed+file:]...))
+}
+
+// incident reads the event by which a server says that its log lacks changes.
+func (d *dumper) incident(body []byte) error {
+	e := &diag.Error{
+		Domain: diag.Guard, Code: diag.CodeSourceBinlog,
+		Msg:  fmt.Sprintf("the binlog of %s says at %s:%d that it lacks changes which the server has made", d.conn.addr, d.file, d.offset),
+		Hint: "look into the server's error log for what it could not write; then take a new snapshot of the tables with --fresh --replace",
+	}
+	const numberAndSize = 3
+	if len(body) > numberAndSize {
+		e.Notes = []string{"the server says: " + string(body[numberAndSize:])}
+	}
+	return e
 }
 
 // query reads a QUERY event: BEGIN, COMMIT, DDL, or DML written as a statement.

@@ -14,9 +14,22 @@ import (
 func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	kind, names := effects(e.text, e.schema)
 	if kind == noEffect {
+		if definesAnew(e.text) {
+			clear(r.reached)
+		}
 		return nil
 	}
 	r.run.changed = true
+	if kind == written || kind == called {
+		all, err := r.reach(ctx, names, e.text)
+		if err != nil {
+			return err
+		}
+		if kind == called {
+			all = all[len(names):] // which it may only read
+		}
+		kind, names = written, all
+	}
 	list := r.follows(kind, names, e)
 	for _, c := range list {
 		c.table.statement = e.text
@@ -67,7 +80,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 		case written:
 			return t.alone(t.at(-1, &diag.Error{
 				Domain: diag.External, Code: diag.CodeSourceBinlog,
-				Msg:   "a session wrote the source table with binlog_format=STATEMENT, so that the log does not hold the rows",
+				Msg:   "a session wrote " + t.id() + " with binlog_format=STATEMENT or MIXED, so that the log does not hold the rows",
 				Notes: []string{"statement: " + clip(e.text)},
 				Hint:  "SET GLOBAL binlog_format = 'ROW', and in sessions that set it, then read the table anew with --fresh --replace",
 			}))
@@ -78,6 +91,11 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 		}
 	}
 	return nil
+}
+
+// definesAnew reports a statement that may change what a view, a trigger or a function does.
+func definesAnew(statement string) bool {
+	return slices.Contains([]string{"CREATE", "ALTER", "DROP"}, firstWord(statement))
 }
 
 // isCreate reports CREATE OR REPLACE TABLE.

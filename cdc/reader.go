@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"leat/cdc/mysqlrow"
 	"leat/internal/dataflow"
 	"leat/internal/diag"
@@ -29,6 +27,11 @@ type Reader struct {
 	floors int
 	// left are tables that came while the reader runs, and stay out.
 	left []dataflow.TableStatus
+
+	// wroteText says that a statement was in the log in place of rows; reached keeps
+	// what such statements may change.
+	wroteText bool
+	reached   map[string][]name
 
 	server *server
 	zone   *time.Location
@@ -55,7 +58,7 @@ func New(cfg Config) (*Reader, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	cfg.other, cfg.replica = new(atomic.Bool), uuid.NewString()
+	cfg.other, cfg.replica = new(atomic.Bool), newReplica()
 	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}}
 	return r, nil
 }
@@ -160,6 +163,7 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	if r.pos, err = s.position(r.server.mariadb); err != nil {
 		return err
 	}
+	r.cfg.replica.set(s.Replica)
 	main := r.pos.clone()
 	if err := r.resumePlaces(ctx, n, s); err != nil {
 		return err
@@ -174,7 +178,7 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 			return false
 		}
 		r.log.Info("a new table matches the pattern and is not read; 'scan.newly-added-table.enabled' = 'true' reads it", "table", t.id())
-		k := tableKey(t.def.Database, t.def.Name)
+		k := r.server.tableKey(t.def.Database, t.def.Name)
 		r.byName[k] = slices.DeleteFunc(r.byName[k], func(x *table) bool { return x == t })
 		return true
 	})

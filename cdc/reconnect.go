@@ -116,6 +116,14 @@ func (r *Reader) concerned(err error) error {
 // noteServerID warns of another client of the binlog with the same server id:
 // servers and their tools may take the two for one.
 func (r *Reader) noteServerID(n *conn, s *server) {
+	if host := r.sameServerID(n, s); host != "" {
+		r.log.Warn("another client of the binlog uses the same server-id: give each job a 'server-id' of its own, or leave the option out",
+			"server", n.addr, "server_id", r.cfg.ServerID, "client", host)
+	}
+}
+
+// sameServerID gives the host of another client of the binlog with our server id, "" if there is none.
+func (r *Reader) sameServerID(n *conn, s *server) string {
 	sql := "SHOW SLAVE HOSTS"
 	if !s.mariadb && versionAtLeast(s.version, 8, 1) {
 		sql = "SHOW REPLICAS"
@@ -123,19 +131,18 @@ func (r *Reader) noteServerID(n *conn, s *server) {
 	t, err := n.query(sql)
 	id, host := t.col("Server_Id"), t.col("Host")
 	if err != nil || id < 0 || host < 0 {
-		return // it is only a warning
+		return ""
 	}
 	own := max(t.col("Replica_UUID"), t.col("Slave_UUID"))
 	for _, row := range t.rows {
-		if own >= 0 && row[own] == r.cfg.replica {
-			continue // a connection of this job that is about to end
+		if own >= 0 && row[own] == r.cfg.replica.id() {
+			continue // a connection of this job that is about to end, perhaps of its last run
 		}
 		if number(row[id]) == int64(r.cfg.ServerID) {
-			r.log.Warn("another client of the binlog uses the same server-id: give each job a 'server-id' of its own, or leave the option out",
-				"server", n.addr, "server_id", r.cfg.ServerID, "client", row[host])
-			return
+			return row[host]
 		}
 	}
+	return ""
 }
 
 // dialed takes over a new connection.
@@ -184,16 +191,17 @@ func (r *Reader) retry(ctx context.Context, err error) error {
 	s := r.run
 	var my *mysql.MyError
 	switch {
-	case !errors.As(err, &my) || my.Code != mysql.ER_MASTER_FATAL_ERROR_READING_BINLOG:
-	case strings.Contains(my.Message, "same server_uuid/server_id"):
+	case !errors.As(err, &my):
+	case strings.Contains(my.Message, "same server_uuid/server_id"): // whose number differs from server to server
 		// Nothing is lost: the stream goes on after the last edge.
 		if s.clashes++; s.clashes > max(r.cfg.MaxRetries, 1) {
 			return clashError(r.server.addr, r.cfg.ServerID)
 		}
+		r.cfg.replica.set("") // a job that began with a savepoint of this one may have the same
 		r.log.Warn("another client of the binlog took over the server-id; connecting again", "server_id", r.cfg.ServerID, "times", s.clashes)
 		r.connect(ctx, backoff(s.clashes))
 		return nil
-	default:
+	case my.Code == mysql.ER_MASTER_FATAL_ERROR_READING_BINLOG:
 		return fatalLogError(r.server.addr, my.Message)
 	}
 	s.failures++
@@ -212,6 +220,13 @@ func sourceError(addr string, err error) error {
 	var l diag.List
 	if errors.As(err, &e) || errors.As(err, &l) {
 		return err
+	}
+	if denied(err) {
+		return &diag.Error{
+			Domain: diag.External, Code: diag.CodeSourceGrant,
+			Msg: fmt.Sprintf("MySQL at %s: the account lost a privilege that it had when the job started", addr), Cause: err,
+			Hint: "GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) ON *.* to it, then start the job again; nothing is lost",
+		}
 	}
 	if !transient(err) {
 		return fmt.Errorf("reading the binlog of %s: %w", addr, err)

@@ -30,7 +30,7 @@ func (d *dumper) tableMap(body []byte) error {
 		return fmt.Errorf("reading the binlog at %s:%d: %w", d.file, d.offset, err)
 	}
 	m.schema, m.name, m.columns = t.Database, t.Name, t.TableMap
-	for _, tr := range d.tables[tableKey(m.schema, m.name)] {
+	for _, tr := range d.tables[d.server.tableKey(m.schema, m.name)] {
 		m.bound = append(m.bound, &binding{table: tr})
 	}
 	m.watched = len(m.bound) == 0 && d.watch.matches(m.schema, m.name)
@@ -41,9 +41,6 @@ func (d *dumper) tableMap(body []byte) error {
 func tableID(body []byte) uint64 {
 	return uint64(binary.LittleEndian.Uint32(body)) | uint64(binary.LittleEndian.Uint16(body[4:]))<<32
 }
-
-// tableKey is the map key of a table.
-func tableKey(schema, name string) string { return schema + "\x00" + name }
 
 // rows takes a rows event: of version 2, the only one since MySQL 5.6, or of
 // MariaDB's version 1, which lacks the extra data and may be compressed.

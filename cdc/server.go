@@ -66,6 +66,18 @@ func (n *conn) inspect() (*server, error) {
 	return s, nil
 }
 
+// folds reports whether names that differ in case are one table, and the log may
+// hold another spelling than users write.
+func (s *server) folds() bool { return s.vars["lower_case_table_names"] != "0" }
+
+// tableKey is the map key of a table.
+func (s *server) tableKey(schema, name string) string {
+	if s.folds() {
+		schema, name = strings.ToLower(schema), strings.ToLower(name)
+	}
+	return schema + "\x00" + name
+}
+
 // versionAtLeast compares the first two numbers of a version such as 8.0.36-debian.
 func versionAtLeast(version string, major, minor int) bool {
 	p := strings.SplitN(version, ".", 3)

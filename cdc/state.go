@@ -30,7 +30,10 @@ const stateVersion = 2
 type state struct {
 	Version int `json:"version"`
 	place
-	Tables map[string]tableState `json:"tables"`
+	// Replica is the uuid of the reader among the server's replicas, by which the
+	// server tells the next run from another job.
+	Replica string                `json:"replica,omitempty"`
+	Tables  map[string]tableState `json:"tables"`
 }
 
 // place is the stored form of a Position.
@@ -112,7 +115,7 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 	if err != nil {
 		return dataflow.SourceState{}, err
 	}
-	s := state{Version: stateVersion, place: at, Tables: map[string]tableState{}}
+	s := state{Version: stateVersion, place: at, Replica: r.cfg.replica.id(), Tables: map[string]tableState{}}
 	props := map[string]string{PropComplete: strconv.FormatBool(r.complete())}
 	if s.GTID != nil {
 		props[PropGTID] = *s.GTID

@@ -37,9 +37,9 @@ func (r *Reader) newcomers(ctx context.Context, kind effect, names []name, e *ev
 	if r.cfg.Watch == nil || kind != created && kind != renamed && (kind != dropped || !isCreate(e.text)) {
 		return nil, nil
 	}
-	folds := r.server.vars["lower_case_table_names"] != "0"
+	folds := r.server.folds()
 	names = slices.DeleteFunc(slices.Clone(names), func(n name) bool {
-		return !folds && (!r.cfg.Watch.matches(n.schema, n.table) || len(r.byName[tableKey(n.schema, n.table)]) > 0)
+		return !folds && (!r.cfg.Watch.matches(n.schema, n.table) || len(r.byName[r.server.tableKey(n.schema, n.table)]) > 0)
 	})
 	if len(names) == 0 {
 		return nil, nil
@@ -60,7 +60,7 @@ func (r *Reader) newcomers(ctx context.Context, kind effect, names []name, e *ev
 	var out []name
 	for _, row := range found.rows {
 		// The server's own spelling counts.
-		if _, kept := r.kept[row[0]+"."+row[1]]; !kept && r.cfg.Watch.matches(row[0], row[1]) && len(r.byName[tableKey(row[0], row[1])]) == 0 {
+		if _, kept := r.kept[row[0]+"."+row[1]]; !kept && r.cfg.Watch.matches(row[0], row[1]) && len(r.byName[r.server.tableKey(row[0], row[1])]) == 0 {
 			out = append(out, name{row[0], row[1]})
 		}
 	}
@@ -151,7 +151,7 @@ func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {
 func (r *Reader) enlist(t *table) {
 	r.tables = append(r.tables, t)
 	r.byName = maps.Clone(r.byName)
-	k := tableKey(t.def.Database, t.def.Name)
+	k := r.server.tableKey(t.def.Database, t.def.Name)
 	r.byName[k] = append(slices.Clone(r.byName[k]), t)
 	r.run.generation++
 }
@@ -163,7 +163,7 @@ func (r *Reader) bindings(m *tableMap) []*binding {
 	}
 	if m.generation != r.run.generation {
 		m.late, m.generation = nil, r.run.generation
-		for _, t := range r.byName[tableKey(m.schema, m.name)] {
+		for _, t := range r.byName[r.server.tableKey(m.schema, m.name)] {
 			m.late = append(m.late, &binding{table: t})
 		}
 	}

@@ -75,7 +75,7 @@ func (x *round) finish() {
 // script is the job: every sink of every table, and the accounts by region.
 func (x *round) script(options []string) string {
 	r := x.rnd
-	interval := time.Duration(80+r.IntN(300)) * time.Millisecond
+	interval := time.Duration(100+r.IntN(280)) * time.Millisecond
 	s := harness.Settings(jobName, interval.String(), "leat.memory.write-buffers", "16 mb", "restart-strategy", "fixed-delay",
 		"restart-strategy.fixed-delay.delay", "200ms", "restart-strategy.fixed-delay.attempts", "1000")
 	options = append([]string{
