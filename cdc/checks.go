@@ -96,7 +96,7 @@ func (r *Reader) look(n *conn) (err error) {
 		}
 	}
 	if r.cascadesHidden() {
-		if l.cascades, err = n.cascades(slices.Sorted(maps.Keys(names))); err != nil {
+		if l.cascades, err = n.cascades(r.server, slices.Sorted(maps.Keys(names))); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (r *Reader) look(n *conn) (err error) {
 // sourceOf gives what look found of a table, nil if it is not there.
 func (r *Reader) sourceOf(t *table) *sourceTable {
 	found := r.looked.tables[t.def.Database]
-	if src := found[t.def.Name]; src != nil || r.server.vars["lower_case_table_names"] == "0" {
+	if src := found[t.def.Name]; src != nil || !r.server.folds() {
 		return src
 	}
 	for name, src := range found { // the server folds the case of names
@@ -273,7 +273,7 @@ func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 		return errs
 	}
 	r.note(t)
-	if names := r.looked.cascades[tableKey(t.def.Database, t.def.Name)]; len(names) > 0 {
+	if names := r.looked.cascades[r.server.tableKey(t.def.Database, t.def.Name)]; len(names) > 0 {
 		r.warnCascades(t, names)
 	}
 	return nil
@@ -344,7 +344,7 @@ func (r *Reader) cascadesHidden() bool {
 }
 
 // cascades gives the foreign keys of databases that change rows, by table key.
-func (n *conn) cascades(databases []string) (map[string][]string, error) {
+func (n *conn) cascades(s *server, databases []string) (map[string][]string, error) {
 	names := make([]string, len(databases))
 	for i, d := range databases {
 		names[i] = literal(d)
@@ -356,7 +356,7 @@ func (n *conn) cascades(databases []string) (map[string][]string, error) {
 	}
 	out := map[string][]string{}
 	for _, row := range found.rows {
-		k := tableKey(row[0], row[1])
+		k := s.tableKey(row[0], row[1])
 		out[k] = append(out[k], row[2])
 	}
 	return out, nil
@@ -367,11 +367,11 @@ func (r *Reader) noteCascades(n *conn, t *table) error {
 	if !r.cascadesHidden() {
 		return nil
 	}
-	all, err := n.cascades([]string{t.def.Database})
+	all, err := n.cascades(r.server, []string{t.def.Database})
 	if err != nil {
 		return err
 	}
-	if names := all[tableKey(t.def.Database, t.def.Name)]; len(names) > 0 {
+	if names := all[r.server.tableKey(t.def.Database, t.def.Name)]; len(names) > 0 {
 		r.warnCascades(t, names)
 	}
 	return nil
