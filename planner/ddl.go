@@ -20,30 +20,26 @@ func (s *Session) createTable(ctx context.Context, v *sqlfront.CreateTable) {
 	if !ok {
 		return
 	}
-	if refused := unsupportedTable(v); refused != nil {
-		s.fail(refused)
+	switch {
+	case v.Like != nil:
+		s.createLike(ctx, v)
 		return
+	case v.AsQuery != nil:
+		s.createAs(ctx, v)
+		return
+	case v.Distributed != nil && (c.lake == nil || v.Temporary):
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Distributed.At, Msg: "connectors have no buckets for DISTRIBUTED BY", Hint: "leave it out"})
+		return
+	case v.Distributed != nil:
+		if v = s.distribute(v); v == nil {
+			return
+		}
 	}
 	if c.lake == nil || v.Temporary {
 		s.createConnectorTable(c, db, name, v)
 		return
 	}
 	s.createLakeTable(ctx, c, db, name, v)
-}
-
-func unsupportedTable(v *sqlfront.CreateTable) *diag.Error {
-	e := &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Hint: "leave it out, or run this statement on Flink"}
-	switch {
-	case v.AsQuery != nil:
-		e.Msg, e.Hint = "CREATE TABLE … AS does not run yet", "create the table, then INSERT INTO it"
-	case v.Like != nil:
-		e.Pos, e.Msg, e.Hint = v.Like.At, "CREATE TABLE … LIKE does not run yet", "write the columns out"
-	case v.Distributed != nil:
-		e.Pos, e.Msg, e.Hint = v.Distributed.At, "DISTRIBUTED BY does not run yet", "use the options 'bucket' and 'bucket-key'"
-	default:
-		return nil
-	}
-	return e
 }
 
 // createConnectorTable declares a table that lives in the session.

@@ -57,6 +57,14 @@ func (s *Session) createCatalog(ctx context.Context, v *sqlfront.CreateCatalog) 
 		return
 	}
 	opts := optionValues(v.Options)
+	for _, k := range slices.Sorted(maps.Keys(opts)) {
+		// Paimon keeps such keys; a misspelt one is an error all the same.
+		_, errs := configs.Catalog.Check(configs.Values{k: opts[k]}, configs.CheckOptions{})
+		if slices.ContainsFunc(errs, func(e *diag.Error) bool { return e.Code == diag.CodeUnknownOption }) && configs.Catalog.Suggest(k) == "" {
+			s.notice(configs.Notice{Pos: opts[k].KeyPos, Key: "catalog key " + k, Msg: fmt.Sprintf("there is no option '%s' of a catalog: it has no effect", k)})
+			delete(opts, k)
+		}
+	}
 	notices, errs := configs.Catalog.Check(opts, configs.CheckOptions{Table: "catalog " + name})
 	for _, n := range notices {
 		s.notice(n)

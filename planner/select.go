@@ -116,7 +116,9 @@ func (s *Session) travel(ref *sqlfront.TableName, q *Query) bool {
 			continue
 		}
 		for _, o := range h.Options {
-			q.Options[o.Key] = o.Value
+			if s.knownHint(o) {
+				q.Options[o.Key] = o.Value
+			}
 		}
 	}
 	if ref.AsOf == nil {
@@ -132,6 +134,18 @@ func (s *Session) travel(ref *sqlfront.TableName, q *Query) bool {
 	}
 	q.Options["scan.timestamp"] = v.Value
 	return true
+}
+
+// knownHint reports whether a key of a hint is to be looked at: one that is like no
+// option of a table has no effect, as in Paimon, and a misspelt one is an error.
+func (s *Session) knownHint(o sqlfront.Option) bool {
+	_, errs := configs.LakeTable.Check(configs.Values{o.Key: {Text: o.Value}}, configs.CheckOptions{})
+	unknown := slices.ContainsFunc(errs, func(e *diag.Error) bool { return e.Code == diag.CodeUnknownOption })
+	if !unknown || configs.LakeTable.Suggest(o.Key) != "" {
+		return true
+	}
+	s.notice(configs.Notice{Pos: o.KeyPos, Key: "hint key " + o.Key, Msg: fmt.Sprintf("there is no table option '%s': it has no effect", o.Key)})
+	return false
 }
 
 // input finds the columns: those of a table that the script changes as the

@@ -121,8 +121,9 @@ func (s *Session) Next(ctx context.Context, st sqlfront.Statement) (*Result, err
 	s.errs, s.notices, s.result = nil, nil, &Result{}
 	s.builder = newBuilder(s)
 	for _, c := range s.catalogs {
+		// A definition that failed is there for its own statement alone.
+		maps.DeleteFunc(c.tables, func(_ string, t *table) bool { return t == nil || t.lake })
 		if c.lake != nil {
-			maps.DeleteFunc(c.tables, func(_ string, t *table) bool { return t == nil || t.lake })
 			c.databases, c.gone = map[string]bool{c.defaultDB: true}, map[string]bool{}
 		}
 	}

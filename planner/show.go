@@ -9,6 +9,7 @@ import (
 
 	"leat/configs"
 	"leat/internal/diag"
+	"leat/internal/expr"
 	"leat/internal/procedure"
 	"leat/sqlfront"
 )
@@ -74,6 +75,18 @@ func (s *Session) show(ctx context.Context, v *sqlfront.Show) {
 		s.showPartitions(ctx, v)
 	case "JOBS":
 		s.add(s.step(StepShowJobs, v.Pos(), nil, "", ""))
+	case "CREATE CATALOG":
+		if c, ok := s.findCatalog(v.Name.Parts[0]); ok {
+			s.rows(v.Pos(), []string{"result"}, [][]string{{catalogText(c)}})
+		}
+	case "JARS":
+		s.list(v, "jars", nil)
+	case "USER FUNCTIONS":
+		s.list(v, "function name", nil)
+	case "FUNCTIONS":
+		s.list(v, "function name", expr.Functions())
+	case "MODULES", "FULL MODULES":
+		s.list(v, "module name", []string{"core"})
 	case "CREATE TABLE":
 		if t := s.findTable(ctx, v.Name); t != nil {
 			s.rows(v.Pos(), []string{"result"}, [][]string{{createText(t)}})
@@ -83,8 +96,24 @@ func (s *Session) show(ctx context.Context, v *sqlfront.Show) {
 			s.describeTable(v.Pos(), t, func(name string) bool { return likes(v, name) })
 		}
 	default:
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "SHOW " + v.What + " does not run in leat", Hint: "show CATALOGS, DATABASES, TABLES, COLUMNS, PARTITIONS, PROCEDURES, JOBS or CREATE TABLE"})
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "SHOW " + v.What + " does not run in leat", Hint: "show CATALOGS, DATABASES, TABLES, COLUMNS, PARTITIONS, PROCEDURES, FUNCTIONS, JOBS, CREATE TABLE or CREATE CATALOG"})
 	}
+}
+
+// catalogText gives the CREATE CATALOG that makes a catalog.
+func catalogText(c *namespace) string {
+	st := &sqlfront.CreateCatalog{Name: sqlfront.Name{Text: c.name}}
+	kind := "generic_in_memory"
+	if c.lake != nil {
+		kind = "paimon"
+	}
+	st.Options = append(st.Options, sqlfront.Option{Key: "type", Value: kind})
+	for _, k := range slices.Sorted(maps.Keys(c.options)) {
+		if k != "type" {
+			st.Options = append(st.Options, sqlfront.Option{Key: k, Value: c.options[k]})
+		}
+	}
+	return sqlfront.Format(st)
 }
 
 func procedureNames() []string {
@@ -274,27 +303,8 @@ func createText(t *table) string {
 	for _, n := range strings.SplitN(t.full, ".", 3) {
 		st.Name.Parts = append(st.Name.Parts, sqlfront.Name{Text: n})
 	}
-	for _, f := range t.def.Schema.Fields {
-		col := sqlfront.Column{Name: sqlfront.Name{Text: f.Name}, Type: f.Type}
-		if f.Comment != "" {
-			col.Comment = &f.Comment
-		}
-		st.Columns = append(st.Columns, col)
-	}
-	list := func(names []string) []sqlfront.Name {
-		if len(names) == 0 {
-			return nil
-		}
-		out := make([]sqlfront.Name, len(names))
-		for i, n := range names {
-			out[i].Text = n
-		}
-		return out
-	}
-	if len(t.def.PrimaryKey) > 0 {
-		st.PrimaryKey = &sqlfront.PrimaryKey{Columns: list(t.def.PrimaryKey)}
-	}
-	st.PartitionedBy = list(t.def.PartitionKeys)
+	from := definitionOf(t)
+	st.Columns, st.PrimaryKey, st.PartitionedBy = from.Columns, from.PrimaryKey, from.PartitionedBy
 	var set *configs.Set
 	if t.schema != nil {
 		set = configs.LakeTable
