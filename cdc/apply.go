@@ -47,7 +47,7 @@ func (r *Reader) apply(ctx context.Context, list []event) error {
 // drained sees to it that rows do not wait for company for ever.
 func (r *Reader) drained() error {
 	s := r.run
-	if len(s.filled) > 0 && !s.lingering {
+	if (len(s.filled) > 0 || r.letters.waiting()) && !s.lingering {
 		s.lingering = true
 		s.timer.Reset(linger)
 	}
@@ -169,7 +169,11 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 				return t.at(-1, r.incomplete(t, err))
 			}
 		}
-		if err := t.seq.apply(layout, rows); err != nil {
+		if bad := r.lettersOf(t, e.table); bad != nil {
+			if err := t.seq.applyEach(t.plan, layout, rows, bad); err != nil {
+				return t.alone(t.at(-1, err))
+			}
+		} else if err := t.seq.apply(layout, rows); err != nil {
 			if err = t.at(-1, err); t.def.BadRowsAside {
 				return t.alone(err)
 			}
@@ -182,7 +186,7 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		s.open.rows += int64(n - before)
 		s.collected += len(rows.Data)
 		t.from.add(&s.open, n-before)
-		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes || s.collected >= queueBytes
+		full = full || n >= batchRows || t.seq.out.Bytes() >= batchBytes || s.collected >= queueBytes || r.letters.full()
 	}
 	if full {
 		return r.flush(ctx)

@@ -131,7 +131,7 @@ func (r *Reader) tableStates() []dataflow.TableStatus {
 	}
 	list := append(make([]dataflow.TableStatus, 0, len(r.tables)+len(r.kept)+len(r.left)), r.left...)
 	for _, t := range r.tables {
-		st := dataflow.TableStatus{Name: t.id(), State: "streaming"}
+		st := dataflow.TableStatus{Name: t.id(), State: "streaming", BadRows: t.bad}
 		switch {
 		case t.absent.Load():
 			st.State = "dropped"
@@ -147,7 +147,7 @@ func (r *Reader) tableStates() []dataflow.TableStatus {
 		if err != nil {
 			continue
 		}
-		list = append(list, dataflow.TableStatus{Name: key, State: "set aside", Reason: ts.Aside.Reason, Position: p.String()})
+		list = append(list, dataflow.TableStatus{Name: key, State: "set aside", Reason: ts.Aside.Reason, Position: p.String(), BadRows: ts.BadRows})
 	}
 	slices.SortFunc(list, func(a, b dataflow.TableStatus) int { return strings.Compare(a.Name, b.Name) })
 	return list

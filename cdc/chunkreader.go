@@ -24,6 +24,9 @@ type chunkReader struct {
 	failures int
 	// rows is how many rows of the chunk that broke were read.
 	rows int64
+	// witness shows rows of the chunk seen that cannot be read.
+	witness *mysqlrow.Witness
+	seen    *chunk
 }
 
 func (r *chunkReader) close() {
@@ -47,10 +50,11 @@ func (r *chunkReader) run(ctx context.Context) error {
 		case err == nil && c == nil:
 			return nil
 		case err != nil && !r.again(ctx, c, err):
-			if c != nil {
-				return c.table.alone(err)
+			var row *badRow
+			if c == nil || errors.As(err, &row) && !c.table.def.BadRowsAside {
+				return err
 			}
-			return err
+			return c.table.alone(err)
 		case err != nil:
 			r.close()
 			if c != nil {
@@ -206,7 +210,9 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed passedMark
 	var size, rows, taken int64 // of the batch, of the chunk
 	err = r.conn.rows(sql, func(packet []byte) error {
 		if err := b.AppendText(columnar.Insert, packet); err != nil {
-			return err
+			if err = r.readBad(ctx, c, &d, packet, err); err != nil {
+				return err
+			}
 		}
 		size += int64(len(packet))
 		if err := r.sn.pace.wait(ctx, r.sn.stopped, 1, int64(len(packet))); err != nil {
@@ -234,6 +240,7 @@ func (r *chunkReader) readChunk(ctx context.Context, c *chunk, passed passedMark
 		if b.Len() > 0 {
 			r.keep(&d, b)
 		}
+		r.seen = nil
 		err = r.conn.exec("COMMIT")
 	}
 	if err != nil {

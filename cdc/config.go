@@ -89,6 +89,11 @@ type Table struct {
 	Aside string
 	// BadRowsAside makes a row that cannot be read a PortError.
 	BadRowsAside bool
+	// DeadLetters sends rows that cannot be read to the port of dead letters.
+	DeadLetters bool
+	// TakesDeadLetters says that the port reads no table: it emits dead letters, in
+	// the form of DeadLetterSchema, for the target called Label.
+	TakesDeadLetters bool
 	// Schema is what is emitted; its columns are found at the source by name.
 	Schema *columnar.Schema
 	// Metadata holds the metadata key of each column of Schema, "" for a column

@@ -78,7 +78,7 @@ func (r *Reader) delivered(d delivery) error {
 	if !slices.Contains(s.waiting, c) {
 		s.waiting = append(s.waiting, c)
 	}
-	c.rows = append(c.rows, d.rows...)
+	c.rows, c.bad = append(c.rows, d.rows...), append(c.bad, d.bad...)
 	c.count += d.count
 	c.bytes += d.bytes
 	c.ended = d.end
@@ -116,6 +116,9 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	batches, done, err := seq.finish(c)
 	if errors.Is(err, errReadAgain) {
 		return r.readAgain(c)
+	}
+	if err == nil {
+		r.post(c)
 	}
 	for i, b := range batches {
 		if err == nil {

@@ -32,6 +32,10 @@ func (r *Reader) resolve(n *conn) error {
 	var all resultTable
 	var errs diag.List
 	for i, def := range r.cfg.Tables {
+		if def.TakesDeadLetters {
+			r.letters = &letters{port: i, name: def.Label}
+			continue
+		}
 		if def.Aside != "" {
 			continue
 		}

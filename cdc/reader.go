@@ -25,6 +25,8 @@ type Reader struct {
 	// read beyond the edge.
 	kept   map[string]tableState
 	floors int
+	// letters takes rows that cannot be read, nil for nothing.
+	letters *letters
 	// left are tables that came while the reader runs, and stay out.
 	left []dataflow.TableStatus
 
@@ -208,7 +210,7 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 		}
 		t.resetSequencer(done)
 		t.seq.refresh = ts.Refresh
-		t.reread, t.healing, t.dropped = ts.Reread, ts.Healing, ts.Dropped
+		t.reread, t.healing, t.dropped, t.bad = ts.Reread, ts.Healing, ts.Dropped, ts.BadRows
 		t.absent.Store(ts.Absent)
 		if err := r.raiseFloor(t, ts, main); err != nil {
 			return err

@@ -32,6 +32,8 @@ type sequencer struct {
 	// refresh says that the table is read again: the target has rows of ranges that
 	// were not read yet, so that all changes flow, and are kept for chunks besides.
 	refresh bool
+	// lenient lets old images hold values that cannot be read, see AppendGone.
+	lenient bool
 	// counts of row changes, for tests and progress
 	flowed, kept, dropped int64
 }
@@ -59,6 +61,8 @@ type chunk struct {
 	rows  []*mysqlrow.Builder
 	count int64
 	bytes int64
+	// bad are rows that could not be read.
+	bad []letter
 	// size is what the count of rows goes by; single says that it cannot be less.
 	size   *chunkSize
 	single bool
@@ -104,7 +108,7 @@ func (s *sequencer) waits() bool {
 // begin marks the range of c: from now on its row changes are kept.
 func (s *sequencer) begin(c *chunk) {
 	c.kept, c.kinds, c.ends = mysqlrow.NewBuilder(c.plan, firstRows), nil, nil
-	c.rows, c.low, c.count, c.bytes, c.again, c.err = nil, nil, 0, 0, false, nil
+	c.rows, c.low, c.count, c.bytes, c.again, c.err, c.bad = nil, nil, 0, 0, false, nil, nil
 	c.ended, c.started, c.merge, c.shown = false, false, nil, 0
 	s.reading = append(s.reading, c)
 }
@@ -124,28 +128,41 @@ func (s *sequencer) apply(l *mysqlrow.Layout, r mysqlrow.Rows) error {
 	if s.done.all {
 		return s.out.AppendRows(l, r)
 	}
-	return l.ForEach(r, func(before, after []byte) error {
-		switch {
-		case before == nil:
-			return s.one(l, columnar.Insert, after)
-		case after == nil:
-			return s.one(l, columnar.Delete, before)
-		}
-		same, err := s.sameRange(l, before, after)
-		if err != nil {
+	return l.ForEach(r, func(before, after []byte) error { return s.change(l, before, after) })
+}
+
+// change takes the change of one row.
+func (s *sequencer) change(l *mysqlrow.Layout, before, after []byte) error {
+	switch {
+	case before == nil:
+		return s.one(l, columnar.Insert, after)
+	case after == nil:
+		return s.one(l, columnar.Delete, before)
+	}
+	same, err := s.sameRange(l, before, after)
+	if err != nil {
+		return err
+	}
+	if !same {
+		if err := s.one(l, columnar.Delete, before); err != nil {
 			return err
 		}
-		if !same {
-			if err := s.one(l, columnar.Delete, before); err != nil {
-				return err
-			}
-			return s.one(l, columnar.Insert, after)
-		}
-		if err := s.one(l, columnar.UpdateBefore, before); err != nil {
-			return err
-		}
-		return s.one(l, columnar.UpdateAfter, after)
-	})
+		return s.one(l, columnar.Insert, after)
+	}
+	if err := s.one(l, columnar.UpdateBefore, before); err != nil {
+		return err
+	}
+	return s.one(l, columnar.UpdateAfter, after)
+}
+
+// put adds an image to a builder.
+func (s *sequencer) put(to *mysqlrow.Builder, l *mysqlrow.Layout, kind columnar.RowKind, image []byte) (err error) {
+	if s.lenient && kind.Retracts() {
+		_, err = to.AppendGone(l, kind, image)
+	} else {
+		_, err = to.AppendImage(l, kind, image)
+	}
+	return err
 }
 
 // sameRange reports whether an update keeps key and chunk key.
@@ -153,7 +170,7 @@ func (s *sequencer) sameRange(l *mysqlrow.Layout, before, after []byte) (bool, e
 	if !l.SameKey(before, after) {
 		return false, nil
 	}
-	if !s.keyed {
+	if !s.keyed || s.done.all {
 		return true, nil
 	}
 	for i, image := range [2][]byte{before, after} {
@@ -172,16 +189,16 @@ func (s *sequencer) one(l *mysqlrow.Layout, kind columnar.RowKind, image []byte)
 	case err != nil:
 	case flows || s.refresh && to == nil:
 		s.flowed++
-		_, err = s.out.AppendImage(l, kind, image)
+		err = s.put(s.out, l, kind, image)
 	case to != nil:
 		if s.refresh {
 			s.flowed++
-			if _, err = s.out.AppendImage(l, kind, image); err != nil {
+			if err = s.put(s.out, l, kind, image); err != nil {
 				return err
 			}
 		}
 		s.kept++
-		if _, err = to.kept.AppendImage(l, kind, image); err == nil {
+		if err = s.put(to.kept, l, kind, image); err == nil {
 			to.kinds = append(to.kinds, kind)
 		}
 	default:
@@ -192,6 +209,9 @@ func (s *sequencer) one(l *mysqlrow.Layout, kind columnar.RowKind, image []byte)
 
 // fate says whether a row change flows, or else which chunk keeps it, nil for none.
 func (s *sequencer) fate(l *mysqlrow.Layout, image []byte) (to *chunk, flows bool, err error) {
+	if s.done.all {
+		return nil, true, nil
+	}
 	if !s.keyed {
 		if len(s.reading) > 0 {
 			return s.reading[0], false, nil

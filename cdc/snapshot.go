@@ -71,6 +71,7 @@ type markRequest struct {
 type delivery struct {
 	chunk *chunk
 	rows  []*mysqlrow.Builder
+	bad   []letter
 	count int64
 	bytes int64
 	end   bool

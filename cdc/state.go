@@ -34,6 +34,8 @@ type state struct {
 	// server tells the next run from another job.
 	Replica string                `json:"replica,omitempty"`
 	Tables  map[string]tableState `json:"tables"`
+	// DeadLetters is the target of rows that cannot be read.
+	DeadLetters string `json:"dead_letters,omitempty"`
 }
 
 // place is the stored form of a Position.
@@ -89,6 +91,8 @@ type tableState struct {
 	Healing bool           `json:"healing,omitempty"`
 	Absent  bool           `json:"absent,omitempty"`
 	Dropped map[string]int `json:"dropped,omitempty"`
+	// BadRows counts the rows that went to dead letters.
+	BadRows int64 `json:"bad_rows,omitempty"`
 	// Aside is set for a table that is set aside. Floor is up to where a table was
 	// read already, beyond the edge, which went back for one that was set aside.
 	Aside *aside `json:"aside,omitempty"`
@@ -116,6 +120,9 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		return dataflow.SourceState{}, err
 	}
 	s := state{Version: stateVersion, place: at, Replica: r.cfg.replica.id(), Tables: map[string]tableState{}}
+	if r.letters != nil {
+		s.DeadLetters = r.letters.name
+	}
 	props := map[string]string{PropComplete: strconv.FormatBool(r.complete())}
 	if s.GTID != nil {
 		props[PropGTID] = *s.GTID
@@ -143,7 +150,7 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		}
 		s.Tables[keys[t]] = tableState{
 			Database: t.def.Database, Name: t.def.Name, Snapshot: done.state(), Columns: t.src.columns, Primary: t.src.primary, KeyOrder: t.plan.KeyOrder(),
-			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped, Floor: floor,
+			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped, BadRows: t.bad, Floor: floor,
 		}
 	}
 	maps.Copy(s.Tables, r.kept)

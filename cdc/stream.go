@@ -240,6 +240,9 @@ func (r *Reader) flush(ctx context.Context) error {
 		}
 	}
 	s.filled, s.collected = s.filled[:0], 0
+	if err := r.flushLetters(ctx); err != nil {
+		return err
+	}
 	if s.lingering {
 		s.lingering = false
 		s.timer.Stop()

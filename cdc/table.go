@@ -55,6 +55,8 @@ type table struct {
 	dropped map[string]int
 	// reread asks for the table to be read again; healing for it to be emptied first.
 	reread, healing bool
+	// bad counts the rows that went to dead letters.
+	bad int64
 	// absent says that the source has no such table now.
 	absent atomic.Bool
 	// described is the end of the log when the columns were last looked up.

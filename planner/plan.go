@@ -61,6 +61,9 @@ type Sink struct {
 	KeyColumns []int
 	// NotNull are the indexes of columns that must not be NULL.
 	NotNull []int
+	// Keeps says that the table keeps the rows it has, also where the job begins
+	// anew: they are of the same kind and nobody else's.
+	Keeps bool
 }
 
 // InputSchema is the schema of the port that p reads.

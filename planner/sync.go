@@ -31,6 +31,11 @@ type SyncSpec struct {
 	// BadRowsAside lets a row that cannot be read set its table aside instead of
 	// ending the job.
 	BadRowsAside bool
+	// BadRowsKept sends rows that cannot be read to a table of dead letters:
+	// DeadLetterTable, as database.table or table, or else leat_dead_letters in
+	// the database of the first table.
+	BadRowsKept     bool
+	DeadLetterTable string
 	// Aside are source tables that cannot go on, as database.table, and why; Resume
 	// those that were set aside and are to go on.
 	Aside  map[string]string
@@ -77,6 +82,7 @@ func SyncTables(ctx context.Context, sync SyncSpec, env Env) (*Result, error) {
 	for i := range found.Tables {
 		y.table(ctx, &found.Tables[i])
 	}
+	y.deadLetters(ctx, found.DeadLetters)
 	y.tellBuckets()
 	y.tellLeft()
 	s.finish()
@@ -314,7 +320,7 @@ func (y *syncer) pipe(from *connect.Table, to *table, aside string) {
 	sink.Mode = in
 	source, port := b.port(&scan{table: &table{full: from.Name, def: from}, def: from, source: -1}, y.source)
 	st := &b.plan.Sources[source].Tables[port]
-	st.Follow, st.Aside, st.BadRowsAside = true, aside, y.spec.BadRowsAside
+	st.Follow, st.Aside, st.BadRowsAside, st.DeadLetters = true, aside, y.spec.BadRowsAside, y.spec.BadRowsKept
 	exprs := make([]expr.Expr, len(from.Schema.Fields))
 	for i, f := range from.Schema.Fields {
 		st.Needed = append(st.Needed, i)

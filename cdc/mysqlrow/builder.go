@@ -65,6 +65,17 @@ func (b *Builder) prepare() {
 // image holds every column, as Layout.Check makes sure. After an error the
 // builder holds what it held before.
 func (b *Builder) AppendImage(l *Layout, kind columnar.RowKind, data []byte) (int, error) {
+	return b.appendImage(l, kind, data, false)
+}
+
+// AppendGone is AppendImage for a row that goes, of which the key is all that
+// counts: a value beside it that cannot be read becomes NULL, or the zero of its
+// type where the column is NOT NULL.
+func (b *Builder) AppendGone(l *Layout, kind columnar.RowKind, data []byte) (int, error) {
+	return b.appendImage(l, kind, data, true)
+}
+
+func (b *Builder) appendImage(l *Layout, kind columnar.RowKind, data []byte, gone bool) (int, error) {
 	if !b.ready {
 		b.prepare()
 	}
@@ -89,12 +100,21 @@ func (b *Builder) AppendImage(l *Layout, kind columnar.RowKind, data []byte) (in
 		if isNull {
 			if l.lax && kind.Retracts() {
 				v.null(b.rows)
+			} else if gone && !l.key[i] {
+				s.cell.unread(v, b.rows)
 			} else if st := s.cell.putNull(v, b.rows); st != okay {
 				return 0, b.fail(s.cell.name, st)
 			}
 			continue
 		}
 		n := s.read(s, v, data[at:])
+		if n < 0 && gone && !l.key[i] {
+			if skip := s.skip(data[at:]); skip >= 0 {
+				n = skip
+				v.truncate(b.rows)
+				s.cell.unread(v, b.rows)
+			}
+		}
 		if n < 0 {
 			return 0, b.fail(s.cell.name, status(n))
 		}

@@ -281,3 +281,12 @@ func (c *cell) putNull(v *vec, row int) status {
 	v.null(row)
 	return okay
 }
+
+// unread stands for a value that cannot be read, in row number row: NULL, or the
+// zero of its type where the column is NOT NULL.
+func (c *cell) unread(v *vec, row int) {
+	v.null(row)
+	if c.notNull {
+		v.nulls = v.nulls[:len(v.nulls)-1]
+	}
+}

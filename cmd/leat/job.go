@@ -88,7 +88,7 @@ func (a *app) jobShowCommand() *cobra.Command {
 		Use: "show NAME", Short: "Show everything about a running job, as JSON, or its source tables", Args: exactArgs(1, "the name of a job"),
 		Long: `Show everything about a running job as JSON. --output table shows a job of ` + "`leat sync`" + ` by its
 source tables instead: snapshot, streaming, dropped, set aside with the reason, catching up
-after it was set aside, or left out with the reason.`,
+after it was set aside, or left out with the reason; and how many rows went to dead letters.`,
 		Example: "  leat job show orders\n  leat job show orders --output table",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.client().Find(cmd.Context(), args[0])
@@ -115,14 +115,14 @@ after it was set aside, or left out with the reason.`,
 // writeTables prints the source tables of a job with their states.
 func writeTables(w io.Writer, s *job.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TABLE\tSTATE\tREASON")
+	fmt.Fprintln(t, "TABLE\tSTATE\tBAD ROWS\tREASON")
 	for i := range s.Stats.Sources {
 		for _, x := range s.Stats.Sources[i].Status.Tables {
-			fmt.Fprintf(t, "%s\t%s\t%s\n", x.Name, x.State, x.Reason)
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\n", x.Name, x.State, x.BadRows, x.Reason)
 		}
 	}
 	for _, x := range s.Left {
-		fmt.Fprintf(t, "%s\tleft out\t%s\n", x.Name, x.Reason)
+		fmt.Fprintf(t, "%s\tleft out\t\t%s\n", x.Name, x.Reason)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("printing tables: %w", err)

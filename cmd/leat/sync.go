@@ -27,7 +27,7 @@ type syncFlags struct {
 	mysqlConf, tableConf    []string
 	// includingTables and excludingTables are the flags of Paimon's actions.
 	includingTables, excludingTables string
-	from, onBadRow                   string
+	from, onBadRow, deadLetters      string
 	rollback, reset                  bool
 }
 
@@ -82,7 +82,8 @@ LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and
 	fl.StringArrayVar(&f.tableConf, "table-conf", nil, "KEY=VALUE, an option of the tables of the lake")
 	fl.StringVar(&f.includingTables, "including-tables", "", "tables of the database of --mysql-conf database-name, as a|b or .*")
 	fl.StringVar(&f.excludingTables, "excluding-tables", "", "tables of that database to leave out, as a|b")
-	fl.StringVar(&f.onBadRow, "on-bad-row", "stop", "what a row does that cannot be read: stop the job, or set-aside its table")
+	fl.StringVar(&f.onBadRow, "on-bad-row", "stop", "what a row does that cannot be read: stop the job, set-aside its table, or go as a dead-letter into a table")
+	fl.StringVar(&f.deadLetters, "dead-letter-table", "", "with --on-bad-row dead-letter: the table, as database.table (default leat_dead_letters in the database of the first copy)")
 	fl.BoolVar(&f.catchUp, "catch-up", false, "end once everything committed in the source at the start is in the lake")
 	fl.BoolVar(&f.fresh, "fresh", false, "begin anew instead of resuming; refused over tables that hold rows")
 	fl.BoolVar(&f.replace, "replace", false, "with --fresh: overwrite tables that hold rows")
@@ -187,8 +188,13 @@ func (f *syncFlags) spec(env func(string) (string, bool)) (planner.SyncSpec, err
 	case "stop":
 	case "set-aside":
 		spec.BadRowsAside = true
+	case "dead-letter":
+		spec.BadRowsKept, spec.DeadLetterTable = true, f.deadLetters
 	default:
-		return spec, usageError(fmt.Sprintf("--on-bad-row '%s' is not known", f.onBadRow), "write stop or set-aside")
+		return spec, usageError(fmt.Sprintf("--on-bad-row '%s' is not known", f.onBadRow), "write stop, set-aside or dead-letter")
+	}
+	if f.deadLetters != "" && !spec.BadRowsKept {
+		return spec, usageError("--dead-letter-table was given without --on-bad-row dead-letter", "add --on-bad-row dead-letter, or leave it out")
 	}
 	spec.TableOptions, err = pairs("--table-conf", f.tableConf)
 	return spec, err

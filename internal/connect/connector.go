@@ -88,6 +88,9 @@ type SourceTable struct {
 	Aside string
 	// BadRowsAside lets a row that cannot be read set the table aside.
 	BadRowsAside bool
+	// DeadLetters sends rows that cannot be read to the table of the source that
+	// TakesDeadLetters: one that is not read, whose rows are those.
+	DeadLetters, TakesDeadLetters bool
 }
 
 // Schema is the schema of the batches emitted for the table.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"leat/configs"
+	"leat/internal/columnar"
 )
 
 // TablePattern names tables of a source: one table, or with Table "*" all
@@ -70,6 +71,16 @@ type Discovery struct {
 	// Left are tables that a pattern names and that cannot be carried.
 	Left    []LeftOut
 	Notices []configs.Notice
+	// DeadLetters names the target of rows that could not be read, as the last
+	// checkpoint knows it; "" for none.
+	DeadLetters string
+}
+
+// DeadLetterer is a SourceConnector that can send rows that it cannot read to a
+// table of their own.
+type DeadLetterer interface {
+	// DeadLetterSchema is that of the table.
+	DeadLetterSchema() *columnar.Schema
 }
 
 // LeftOut is a table that stays out, and why.

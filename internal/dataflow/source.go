@@ -129,4 +129,6 @@ type TableStatus struct {
 	// Reason and Position say why a table was set aside, and up to where it was read.
 	Reason   string `json:"reason,omitempty"`
 	Position string `json:"position,omitempty"`
+	// BadRows counts the rows that went to dead letters since the job began.
+	BadRows int64 `json:"bad_rows,omitempty"`
 }

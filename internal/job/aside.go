@@ -49,7 +49,7 @@ func (j *Job) setAside(err error) bool {
 	}
 	pl := j.spec.Result.Plan
 	pipe := pipeOf(pl, err)
-	if pipe < 0 || len(asideSinks(pl))+1 >= len(pl.Sinks) {
+	if pipe < 0 || pl.Sinks[pl.Pipes[pipe].Sink].Keeps || len(asideSinks(pl))+1 >= copiesIn(pl) {
 		return false
 	}
 	p := &pl.Pipes[pipe]
@@ -68,6 +68,17 @@ func (j *Job) setAside(err error) bool {
 	j.spec.Log.Error("a table cannot go on and is set aside; the others go on", "table", table, "error", err)
 	j.tell(fmt.Sprintf("table %s is set aside: %s. The others go on; `leat job restart %s --table %s` lets it go on from where it stands", table, reason, j.id.Name, table))
 	return true
+}
+
+// copiesIn counts the sinks that are copies of tables: dead letters are none.
+func copiesIn(pl *planner.Plan) int {
+	n := 0
+	for i := range pl.Sinks {
+		if !pl.Sinks[i].Keeps {
+			n++
+		}
+	}
+	return n
 }
 
 // pipeOf gives the pipe of the one table that an error concerns, -1 if it concerns more.

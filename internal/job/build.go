@@ -64,7 +64,7 @@ func Build(pl *planner.Plan, jobName string, at Attempt, env connect.Env) (dataf
 
 func sinkNode(s *planner.Sink, jobName string, at Attempt, env connect.Env) (dataflow.SinkNode, error) {
 	sink, err := s.Connector.NewSink(connect.SinkSpec{
-		UID: s.UID, Table: s.Table, Mode: s.Mode, Job: jobName, CommitUser: at.CommitUser, Attempt: at.UUID, Replace: at.Replace, Env: env,
+		UID: s.UID, Table: s.Table, Mode: s.Mode, Job: jobName, CommitUser: at.CommitUser, Attempt: at.UUID, Replace: at.Replace && !s.Keeps, Env: env,
 	})
 	if err != nil {
 		return dataflow.SinkNode{}, fmt.Errorf("making sink %s: %w", s.UID, err)

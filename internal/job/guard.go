@@ -103,7 +103,7 @@ func guardNewTables(ctx context.Context, r *planner.Result, last *dataflow.Check
 // guardEmpty refuses a table that holds rows of others.
 func guardEmpty(ctx context.Context, s *planner.Sink) error {
 	c, ok := s.Connector.(connect.Holder)
-	if !ok {
+	if !ok || s.Keeps {
 		return nil
 	}
 	full, err := c.HasRows(ctx, s.Table)
@@ -157,7 +157,7 @@ func nonEmpty(ctx context.Context, pl *planner.Plan) ([]string, error) {
 	var full []string
 	for i := range pl.Sinks {
 		c, ok := pl.Sinks[i].Connector.(connect.Holder)
-		if !ok {
+		if !ok || pl.Sinks[i].Keeps {
 			continue
 		}
 		has, err := c.HasRows(ctx, pl.Sinks[i].Table)

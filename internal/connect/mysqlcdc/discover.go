@@ -160,11 +160,17 @@ func (d *discovery) readable(t *cdc.TableInfo) (*connect.Table, error) {
 
 // readStored looks which tables the job has read before.
 func (d *discovery) readStored() (err error) {
-	if d.spec.Stored != nil {
-		d.stored, err = cdc.StoredTables(d.spec.Stored)
+	if d.spec.Stored == nil {
+		return nil
+	}
+	if d.stored, err = cdc.StoredTables(d.spec.Stored); err == nil {
+		d.out.DeadLetters, err = cdc.StoredDeadLetters(d.spec.Stored)
 	}
 	return err
 }
+
+// DeadLetterSchema is that of the table of rows that cannot be read.
+func (Connector) DeadLetterSchema() *columnar.Schema { return cdc.DeadLetterSchema() }
 
 // named reports whether a table was asked for by its name.
 func (d *discovery) named(t *cdc.TableInfo) bool {
