@@ -114,6 +114,15 @@ var (
 			}
 			return nil
 		}))
+
+	// QueryMemory bounds a SELECT that DuckDB runs.
+	QueryMemory = Size(Session, "leat.query.memory", 1<<30,
+		"Memory of a query that joins, groups or sorts; what goes beyond it is spilled to the folder for temporary files.", Check(ParseSize, func(n int64) error {
+			if n < 32<<20 {
+				return errors.New("at least 32 mb")
+			}
+			return nil
+		}))
 )
 
 func init() {

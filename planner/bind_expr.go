@@ -14,6 +14,11 @@ const boolKind = columnar.Boolean
 
 // bindExpr gives the typed form of an expression; sc is nil where no column may stand.
 func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
+	if sc != nil && sc.lake != nil {
+		if x, done, err := sc.lake.bind(e, sc.flat); done || err != nil {
+			return x, err
+		}
+	}
 	switch v := e.(type) {
 	case *sqlfront.Ident:
 		return bindColumn(v, sc)

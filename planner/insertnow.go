@@ -219,8 +219,9 @@ func (s *Session) bindInput(ctx context.Context, v *sqlfront.Insert, target *tab
 		return in, false
 	}
 	if in.Select.Count {
-		s.fail(notYet(q.At, "COUNT(*) in an INSERT"))
-		return in, false
+		if in, ok = s.bindLakeQuery(ctx, v.Pos(), q); !ok {
+			return in, false
+		}
 	}
 	r := &relation{}
 	for i, f := range in.Select.Columns.Fields {

@@ -149,6 +149,8 @@ type Query struct {
 	Count bool
 	// Whole reads rows too that readers see after the next compaction only.
 	Whole bool
+	// Lake is a query for DuckDB in place of Table, whose columns are Input; nil for none.
+	Lake *LakeQuery
 }
 
 // Result is what a script asks for.

@@ -28,8 +28,14 @@ type relColumn struct {
 	at   diag.Pos
 }
 
-// scope is what column names mean in one SELECT.
-type scope struct{ rel *relation }
+// scope is what column names mean in one SELECT: the columns of rel, or in a query
+// that DuckDB runs what lake knows.
+type scope struct {
+	rel  *relation
+	lake *lakeScope
+	// flat says that no window function stands there.
+	flat bool
+}
 
 func needsFlink(at diag.Pos, what string) *diag.Error {
 	return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: at, Msg: what + " does not run in a leat job", Hint: "this part needs Flink: the same script runs there"}

@@ -19,7 +19,7 @@ import (
 func notYet(at diag.Pos, what string) *diag.Error {
 	return &diag.Error{
 		Domain: diag.User, Code: diag.CodeUnsupported, Pos: at, Msg: what + " does not run in a SELECT of leat yet",
-		Hint: "select columns with WHERE and LIMIT, or run the query on Flink or DuckDB: the table is a Paimon table",
+		Hint: "write it another way, or run the query on Flink: the table is a Paimon table",
 	}
 }
 
@@ -42,24 +42,15 @@ func (s *Session) selectStatement(ctx context.Context, at diag.Pos, q *sqlfront.
 	}
 }
 
-// bindSelect binds a query over one lake table.
+// bindSelect binds a query: one over one table without grouping, ordering, joins and
+// subqueries is read and computed here, each other one by DuckDB.
 func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query) (Step, bool) {
-	sel, err := plainSelect(q)
-	if err != nil {
-		s.fail(err)
-		return Step{}, false
+	sel, ref := plainSelect(q)
+	if sel == nil {
+		return s.bindLakeQuery(ctx, at, q)
 	}
-	ref, ok := sel.From.(*sqlfront.TableName)
+	c, db, name, ok := s.lakeName(ref)
 	if !ok {
-		s.fail(notYet(sel.From.Pos(), "this FROM"))
-		return Step{}, false
-	}
-	c, db, name, ok := s.resolve(ref.Name)
-	if !ok {
-		return Step{}, false
-	}
-	if t := c.tables[db+"."+name]; c.lake == nil || t != nil && !t.lake {
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: ref.Name.At, Msg: fmt.Sprintf("table %s is no lake table: only a job reads it", fullName(c, db, name)), Hint: "INSERT INTO a table, such as one with connector 'print'"})
 		return Step{}, false
 	}
 	st := s.step(StepSelect, at, c, db, name)
@@ -80,32 +71,48 @@ func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query
 	return st, true
 }
 
-// plainSelect gives the SELECT of a query that the native path runs.
-func plainSelect(q *sqlfront.Query) (*sqlfront.Select, error) {
-	switch {
-	case len(q.With) > 0:
-		return nil, notYet(q.With[0].Name.At, "WITH")
-	case len(q.OrderBy) > 0:
-		return nil, notYet(q.OrderBy[0].Expr.Pos(), "ORDER BY")
+// plainSelect gives the SELECT, and its table, of a query that needs no more than
+// one pass over one table; nil for others.
+func plainSelect(q *sqlfront.Query) (*sqlfront.Select, *sqlfront.TableName) {
+	if len(q.With) > 0 || len(q.OrderBy) > 0 {
+		return nil, nil
 	}
 	switch v := q.Body.(type) {
 	case *sqlfront.TableQuery:
-		return &sqlfront.Select{At: v.At, Items: []sqlfront.SelectItem{{Expr: &sqlfront.Star{}}}, From: &sqlfront.TableName{Name: v.Name}}, nil
+		table := &sqlfront.TableName{Name: v.Name}
+		return &sqlfront.Select{At: v.At, Items: []sqlfront.SelectItem{{Expr: &sqlfront.Star{}}}, From: table}, table
 	case *sqlfront.Select:
-		switch {
-		case v.From == nil:
-			return nil, notYet(v.At, "SELECT without FROM")
-		case v.Distinct:
-			return nil, notYet(v.At, "DISTINCT")
-		case v.GroupBy != nil:
-			return nil, notYet(v.At, "GROUP BY")
-		case v.Having != nil:
-			return nil, notYet(v.Having.Pos(), "HAVING")
+		table, ok := v.From.(*sqlfront.TableName)
+		if !ok || v.Distinct || v.GroupBy != nil || v.Having != nil || !rowByRow(v) {
+			return nil, nil
 		}
-		return v, nil
+		return v, table
 	default:
-		return nil, notYet(q.Body.Pos(), "this query")
+		return nil, nil
 	}
+}
+
+// rowByRow reports whether each row of a SELECT comes of one row, or COUNT(*) of all.
+func rowByRow(v *sqlfront.Select) bool {
+	plain := true
+	visit := sqlfront.Visitor{
+		Query: func(*sqlfront.Query) bool { plain = false; return false },
+		Expr: func(x sqlfront.Expr) bool {
+			c, ok := x.(*sqlfront.Call)
+			if ok && (c.Over != nil || isAggregate(c) || windowFunctions[functionName(c)]) {
+				plain = false
+			}
+			return plain
+		},
+	}
+	sqlfront.WalkExpr(v.Where, visit)
+	if isCountStar(v) {
+		return plain
+	}
+	for _, it := range v.Items {
+		sqlfront.WalkExpr(it.Expr, visit)
+	}
+	return plain
 }
 
 // travel takes over the options of hints and the time of FOR SYSTEM_TIME AS OF.
@@ -247,6 +254,10 @@ func (s *Session) bindLimits(q *sqlfront.Query, out *Query) bool {
 func (st *Step) explain() string {
 	q := st.Select
 	var b strings.Builder
+	if q.Lake != nil {
+		q.Lake.explain(&b)
+		return b.String()
+	}
 	fmt.Fprintf(&b, "== Physical Plan ==\nScan %s.%s.%s [%s]\n", st.Catalog, st.Database, st.Table, strings.Join(q.Input.Names(), ", "))
 	for _, k := range slices.Sorted(maps.Keys(q.Options)) {
 		fmt.Fprintf(&b, "  '%s' = '%s'\n", k, q.Options[k])

@@ -36,6 +36,9 @@ func Conditions(e Expr) []Condition {
 var mirrored = map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 func conditionOf(call *callExpr) (Condition, bool) {
+	if call.fn.name == "IN" {
+		return memberOf(call)
+	}
 	c := Condition{Op: call.fn.name, Values: call.args[1:]}
 	column, ok := IsColumn(call.args[0])
 	if !ok && mirrored[c.Op] != "" {
@@ -46,6 +49,18 @@ func conditionOf(call *callExpr) (Condition, bool) {
 	c.Column = column
 	for _, v := range c.Values {
 		ok = ok && IsConstant(v)
+	}
+	return c, ok
+}
+
+// memberOf reads IN, whose arguments are pairs of the column and a constant.
+func memberOf(call *callExpr) (Condition, bool) {
+	column, ok := IsColumn(call.args[0])
+	c := Condition{Column: column, Op: "IN"}
+	for i := 0; i < len(call.args); i += 2 {
+		at, is := IsColumn(call.args[i])
+		ok = ok && is && at == column && IsConstant(call.args[i+1])
+		c.Values = append(c.Values, call.args[i+1])
 	}
 	return c, ok
 }

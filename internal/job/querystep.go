@@ -8,12 +8,15 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"leat/catalog"
 	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/connect"
 	"leat/internal/diag"
 	"leat/internal/expr"
+	"leat/internal/fileio/open"
 	"leat/internal/query"
+	"leat/internal/query/duck"
 	"leat/planner"
 )
 
@@ -33,16 +36,22 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 	if q.Values != nil {
 		return &query.Select{Columns: q.Columns, Values: q.Values, Limit: -1, Env: expr.Env{Zone: zone}}, nil
 	}
-	w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zone}
-	if err := a.covering(ctx, &w, s.Database, s.Table); err != nil {
-		return nil, err
+	find := func() (*query.Source, error) {
+		w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zone}
+		if err := a.covering(ctx, &w, s.Database, s.Table); err != nil {
+			return nil, err
+		}
+		return query.Open(ctx, &w, s.Database, s.Table, q.Options)
 	}
-	src, err := query.Open(ctx, &w, s.Database, s.Table, q.Options)
+	if q.Lake != nil {
+		find = func() (*query.Source, error) { return a.combined(ctx, q) }
+	}
+	src, err := find()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Equal(src.Schema.Names(), q.Input.Names()) {
-		return nil, &diag.Error{Domain: diag.External, Code: diag.CodeLakeShape, Table: src.Name, Retry: true, Msg: "its columns were changed meanwhile", Hint: "run the query again"}
+		return nil, changedMeanwhile(src.Name)
 	}
 	if q.Whole {
 		src.Whole()
@@ -50,6 +59,43 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 	return &query.Select{
 		Source: src, Columns: q.Columns, Exprs: q.Exprs, Filter: q.Filter, Offset: q.Offset, Limit: q.Limit, Count: q.Count, Env: expr.Env{Zone: zone},
 	}, nil
+}
+
+// combined opens the tables of a query that DuckDB runs.
+func (a *application) combined(ctx context.Context, q *planner.Query) (*query.Source, error) {
+	settings := a.step.Settings
+	env := expr.Env{Zone: zoneOf(settings)}
+	c := &query.Combined{Query: duck.Query{
+		SQL: q.Lake.SQL, Columns: q.Input, Env: env,
+		Settings: duck.Settings{Memory: configs.QueryMemory.Get(settings), Threads: workers(settings)},
+	}}
+	for i := range q.Lake.Tables {
+		t := &q.Lake.Tables[i]
+		fs, root, err := open.FromURL(t.Warehouse)
+		if err != nil {
+			return nil, err
+		}
+		w := query.Warehouse{FS: fs, Catalog: catalog.New(fs, root), Options: t.CatalogOptions, Zone: env.Zone}
+		if err := a.covering(ctx, &w, t.Database, t.Table); err != nil {
+			return nil, err
+		}
+		src, err := query.Open(ctx, &w, t.Database, t.Table, t.Options)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(src.Schema.Names(), t.Columns.Names()) {
+			return nil, changedMeanwhile(src.Name)
+		}
+		c.Sources, c.Filters = append(c.Sources, src), append(c.Filters, t.Filter)
+	}
+	for _, f := range q.Lake.Functions {
+		c.Functions = append(c.Functions, duck.Function{Args: f.Args, Expr: f.Expr})
+	}
+	return c.Source(), nil
+}
+
+func changedMeanwhile(table string) error {
+	return &diag.Error{Domain: diag.External, Code: diag.CodeLakeShape, Table: table, Retry: true, Msg: "its columns were changed meanwhile", Hint: "run the query again"}
 }
 
 // write carries out an INSERT over what is there already.

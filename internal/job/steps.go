@@ -89,11 +89,13 @@ func (a *application) run(ctx context.Context) error {
 		return placedAt(a.jobStatement(ctx), s.Pos)
 	default:
 	}
-	fs, root, err := open.FromURL(s.Warehouse)
-	if err != nil {
-		return err
+	if s.Warehouse != "" { // a query over several tables has one a table
+		fs, root, err := open.FromURL(s.Warehouse)
+		if err != nil {
+			return err
+		}
+		a.fs, a.c = fs, catalog.New(fs, root)
 	}
-	a.fs, a.c = fs, catalog.New(fs, root)
 	switch s.Kind {
 	case planner.StepCreate:
 		return a.create(ctx)

@@ -61,7 +61,7 @@ func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) erro
 			return err
 		}
 	}
-	where, free := s.where()
+	where, free := s.Source.where(s.Filter, s.Env)
 	defer free()
 	if err := s.Source.scan(ctx, used, where, r.batch); !errors.Is(err, errDone) {
 		return err
@@ -119,6 +119,14 @@ func positions(used []int, n int) []int {
 // scan gives batches of the columns at used to each, perhaps without rows that
 // fail where.
 func (s *Source) scan(ctx context.Context, used []int, where []lakehouse.Condition, each func(cols []arrow.Array, rows int) error) error {
+	return s.scanWith(ctx, used, where, 1, each)
+}
+
+// scanWith is scan with several threads, which call each side by side.
+func (s *Source) scanWith(ctx context.Context, used []int, where []lakehouse.Condition, threads int, each func(cols []arrow.Array, rows int) error) error {
+	if s.combined != nil {
+		return s.scanCombined(ctx, used, each)
+	}
 	if s.read != nil {
 		b, err := s.read(ctx)
 		if err != nil {
@@ -161,7 +169,7 @@ func (s *Source) scan(ctx context.Context, used []int, where []lakehouse.Conditi
 	for i := range plan.Splits {
 		progress.of.Add(plan.Splits[i].Rows)
 	}
-	return plan.Scan(ctx, func(b *columnar.Batch) error {
+	return scanSplits(ctx, plan, threads, func(b *columnar.Batch) error {
 		progress.read.Add(int64(b.Rows()))
 		cols := slices.Clone(b.Cols)
 		if s.rowKind && slices.Contains(used, 0) {

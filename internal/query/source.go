@@ -53,6 +53,8 @@ type Source struct {
 	rowKind bool
 	// binlog says that the others are lists of values.
 	binlog bool
+	// combined is a query in place of a table.
+	combined *Combined
 	// read gives the one batch of a system table.
 	read func(ctx context.Context) (*columnar.Batch, error)
 }

@@ -16,7 +16,7 @@ import (
 // comparisons of a column with constants. The filter itself still sees every row
 // that is read, so what cannot be said as a condition is left to it. release
 // gives back the values.
-func (s *Select) where() (conds []lakehouse.Condition, release func()) {
+func (s *Source) where(filter expr.Expr, env expr.Env) (conds []lakehouse.Condition, release func()) {
 	release = func() {
 		for _, c := range conds {
 			if c.Values != nil {
@@ -24,11 +24,11 @@ func (s *Select) where() (conds []lakehouse.Condition, release func()) {
 			}
 		}
 	}
-	if s.Filter == nil || s.Source.table == nil {
+	if filter == nil || s.table == nil {
 		return nil, release
 	}
-	for _, c := range expr.Conditions(s.Filter) {
-		if cond, ok := s.condition(c); ok {
+	for _, c := range expr.Conditions(filter) {
+		if cond, ok := s.condition(c, env); ok {
 			conds = append(conds, cond)
 		}
 	}
@@ -38,9 +38,9 @@ func (s *Select) where() (conds []lakehouse.Condition, release func()) {
 // condition translates one comparison. It declines columns that today's schema
 // knows otherwise than the snapshot read, which statistics are compared by, and
 // floating numbers, whose statistics writers order in ways of their own.
-func (s *Select) condition(c expr.Condition) (lakehouse.Condition, bool) {
-	field := s.Source.Schema.Fields[c.Column]
-	today := s.Source.table.Schema.Fields
+func (s *Source) condition(c expr.Condition, env expr.Env) (lakehouse.Condition, bool) {
+	field := s.Schema.Fields[c.Column]
+	today := s.table.Schema.Fields
 	at := slices.IndexFunc(today, func(f columnar.Field) bool { return f.ID == field.ID && f.Name == field.Name })
 	if at < 0 || !today[at].Type.EqualIgnoreNull(field.Type) {
 		return lakehouse.Condition{}, false
@@ -54,7 +54,7 @@ func (s *Select) condition(c expr.Condition) (lakehouse.Condition, bool) {
 	if field.Type.Kind == columnar.Float || field.Type.Kind == columnar.Double || field.Type.IsNested() {
 		return lakehouse.Condition{}, false
 	}
-	values, ok := s.constants(c.Values, field.Type)
+	values, ok := constants(c.Values, field.Type, env)
 	if !ok {
 		return lakehouse.Condition{}, false
 	}
@@ -69,7 +69,7 @@ var comparisons = map[string]lakehouse.Op{
 // constants evaluates values as an array of type t. It declines if one of them is
 // NULL or no value of t, as 1.5 is none of INT, or cannot be computed: the filter
 // then says so, if a row reaches it.
-func (s *Select) constants(values []expr.Expr, t columnar.DataType) (arrow.Array, bool) {
+func constants(values []expr.Expr, t columnar.DataType, env expr.Env) (arrow.Array, bool) {
 	switch {
 	case t.IsText():
 		t = columnar.StringType()
@@ -88,7 +88,7 @@ func (s *Select) constants(values []expr.Expr, t columnar.DataType) (arrow.Array
 		}
 		cast = append(cast, c, same)
 	}
-	p, err := expr.Compile(cast, s.Env)
+	p, err := expr.Compile(cast, env)
 	if err != nil {
 		return nil, false
 	}
