@@ -101,11 +101,7 @@ func (s *Session) insertNow(ctx context.Context, v *sqlfront.Insert) bool {
 		}
 	}
 	s.overwriting(v, target, st.Write)
-	for _, body := range unionBranches(v.Query.Body) {
-		q := &sqlfront.Query{At: v.Query.At, Body: body}
-		if body == v.Query.Body {
-			q = v.Query
-		}
+	for _, q := range unionQueries(v.Query) {
 		if in, ok := s.bindInput(ctx, v, target, q); ok {
 			st.Write.Inputs = append(st.Write.Inputs, in)
 		}
@@ -126,22 +122,28 @@ func (s *Session) catalogOf(n sqlfront.ObjectName) *namespace {
 
 // bounded reports whether a query reads constants and lake tables only.
 func (s *Session) bounded(q *sqlfront.Query) bool {
-	for _, body := range unionBranches(q.Body) {
-		switch v := body.(type) {
-		case *sqlfront.Values:
-		case *sqlfront.TableQuery:
-			if !s.isLake(v.Name) {
-				return false
+	with := map[string]bool{}
+	ok := true
+	sqlfront.WalkQuery(q, sqlfront.Visitor{
+		Query: func(q *sqlfront.Query) bool {
+			for _, c := range q.With {
+				with[c.Name.Text] = true
 			}
-		case *sqlfront.Select:
-			if ref, ok := v.From.(*sqlfront.TableName); v.From != nil && (!ok || !s.isLake(ref.Name)) {
-				return false
+			for _, body := range unionBranches(q.Body) {
+				if t, is := body.(*sqlfront.TableQuery); is {
+					ok = ok && s.isLake(t.Name)
+				}
 			}
-		default:
-			return false
-		}
-	}
-	return true
+			return ok
+		},
+		Table: func(ref sqlfront.TableRef) bool {
+			if t, is := ref.(*sqlfront.TableName); is {
+				ok = ok && (len(t.Name.Parts) == 1 && with[t.Name.Parts[0].Text] || s.isLake(t.Name))
+			}
+			return ok
+		},
+	})
+	return ok
 }
 
 // isLake reports whether a name, if it is one of a table, is that of a lake table.
@@ -153,6 +155,19 @@ func (s *Session) isLake(n sqlfront.ObjectName) bool {
 	_, db, name, ok := s.resolve(n)
 	t := c.tables[db+"."+name]
 	return ok && (t == nil || t.lake)
+}
+
+// unionQueries gives the queries whose rows UNION ALL puts together.
+func unionQueries(q *sqlfront.Query) []*sqlfront.Query {
+	bodies := unionBranches(q.Body)
+	if len(bodies) == 1 || len(q.With) > 0 || len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil {
+		return []*sqlfront.Query{q}
+	}
+	out := make([]*sqlfront.Query, len(bodies))
+	for i, body := range bodies {
+		out[i] = &sqlfront.Query{At: q.At, Body: body}
+	}
+	return out
 }
 
 // unionBranches gives the parts of UNION ALL in order.

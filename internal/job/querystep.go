@@ -61,6 +61,25 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 	}, nil
 }
 
+// stateRead gives the snapshot of the target that an input reads; 0 for none.
+func stateRead(sel *query.Select, in, target *planner.Step) int64 {
+	if sel.Source == nil {
+		return 0
+	}
+	tables := []planner.LakeTable{{Warehouse: in.Warehouse, Database: in.Database, Table: in.Table}}
+	if in.Select.Lake != nil {
+		tables = in.Select.Lake.Tables
+	}
+	var id int64
+	for i, src := range sel.Source.Parts() {
+		t := &tables[i]
+		if src.Snapshot != nil && t.Database == target.Database && t.Table == target.Table && t.Warehouse == target.Warehouse {
+			id = max(id, src.Snapshot.ID)
+		}
+	}
+	return id
+}
+
 // combined opens the tables of a query that DuckDB runs.
 func (a *application) combined(ctx context.Context, q *planner.Query) (*query.Source, error) {
 	settings := a.step.Settings
@@ -124,9 +143,7 @@ func (a *application) write(ctx context.Context) error {
 			return err
 		}
 		selects[i] = sel
-		if sel.Source != nil && sel.Source.Snapshot != nil && in.Database == s.Database && in.Table == s.Table && in.Warehouse == s.Warehouse {
-			x.Base = max(x.Base, sel.Source.Snapshot.ID)
-		}
+		x.Base = max(x.Base, stateRead(sel, in, s))
 	}
 	n, err := w.Writer.WriteStatement(ctx, x, func(take func(*columnar.Batch) error) error {
 		for _, sel := range selects {

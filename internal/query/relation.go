@@ -32,6 +32,14 @@ func (c *Combined) Source() *Source {
 	return &Source{Name: "query", Schema: c.Columns, combined: c}
 }
 
+// Parts gives the sources that a query reads; a table is its own one.
+func (s *Source) Parts() []*Source {
+	if s.combined != nil {
+		return s.combined.Sources
+	}
+	return []*Source{s}
+}
+
 // scanCombined gives the columns at used of the query's result.
 func (s *Source) scanCombined(ctx context.Context, used []int, each func(cols []arrow.Array, rows int) error) error {
 	cols := make([]arrow.Array, len(used))
