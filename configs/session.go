@@ -95,7 +95,7 @@ var (
 		}))
 	NotNullEnforcer = Enum(Session, "table.exec.sink.not-null-enforcer", "ERROR",
 		"What happens to a NULL for a NOT NULL column of a sink.", []string{"ERROR", "DROP"})
-	DMLSync    = Bool(Session, "table.dml-sync", false, "INSERT waits for its job.", NoMeaningHere("`leat run` waits for the job"))
+	DMLSync    = Bool(Session, "table.dml-sync", false, "In the shell an INSERT that is a job waits for its end, and Ctrl-C ends it; `leat run` always waits.")
 	SQLDialect = Enum(Session, "table.sql-dialect", "default", "SQL dialect.", []string{"default", "hive"},
 		OnlyNow("default", "write the script in Flink's default dialect"))
 	LegacyCast = Enum(Session, "table.exec.legacy-cast-behaviour", "DISABLED", "ENABLED makes CAST give NULL where it would fail.",

@@ -313,6 +313,7 @@ func (s *Session) dropTable(ctx context.Context, v *sqlfront.Drop) {
 	key := db + "." + name
 	if t := c.tables[key]; t != nil && !t.lake {
 		delete(c.tables, key)
+		s.result.Shaped = true
 		return
 	}
 	if strings.Contains(name, "$") {
@@ -388,5 +389,6 @@ func (s *Session) dropCatalog(v *sqlfront.Drop) {
 		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Name.At, Msg: "catalog " + name + " is in use", Hint: "USE CATALOG another one first"})
 	default:
 		delete(s.catalogs, name)
+		s.result.Shaped = true
 	}
 }

@@ -44,6 +44,7 @@ func (s *Session) createTable(ctx context.Context, v *sqlfront.CreateTable) {
 
 // createConnectorTable declares a table that lives in the session.
 func (s *Session) createConnectorTable(c *namespace, db, name string, v *sqlfront.CreateTable) {
+	s.result.Shaped = true
 	key := db + "." + name
 	full := fullName(c, db, name)
 	if _, ok := c.tables[key]; ok && !v.Temporary {

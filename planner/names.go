@@ -210,6 +210,7 @@ func (s *Session) createDatabase(ctx context.Context, v *sqlfront.CreateDatabase
 		return
 	}
 	c.databases[db] = true
+	s.result.Shaped = c.lake == nil
 	if c.lake != nil {
 		s.result.Steps = append(s.result.Steps, Step{Catalog: c.name, Warehouse: c.warehouse, Database: db})
 	}

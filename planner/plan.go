@@ -165,6 +165,9 @@ type Result struct {
 	Settings  configs.Values
 	// Warehouse is that of the first sink in a lake catalog; part of a job's identity.
 	Warehouse string
+	// Shaped says that a statement changed the session itself, as SET and CREATE
+	// TEMPORARY TABLE do: what is planned elsewhere needs it, too.
+	Shaped bool
 	// Mirror says that each sink is a copy of a source table: the job is known by
 	// name and warehouse alone, and does not begin over rows that others wrote.
 	Mirror bool

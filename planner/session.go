@@ -181,6 +181,10 @@ func (s *Session) notice(n configs.Notice) {
 }
 
 func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
+	switch st.(type) {
+	case *sqlfront.Set, *sqlfront.Reset, *sqlfront.CreateCatalog, *sqlfront.UseCatalog, *sqlfront.Use:
+		s.result.Shaped = true
+	}
 	switch v := st.(type) {
 	case *sqlfront.Set:
 		s.set(v)

@@ -15,7 +15,6 @@ import (
 
 	"leat/internal/connect/builtin"
 	"leat/internal/console"
-	"leat/internal/diag"
 	"leat/internal/job"
 	"leat/internal/query"
 	"leat/planner"
@@ -38,7 +37,9 @@ func (a *app) shellCommand() *cobra.Command {
 		Long: `Run statements one by one: SELECT over lake tables (also at an older snapshot, tag or
 branch, and over system tables such as t$snapshots), SHOW, DESCRIBE, EXPLAIN, CREATE,
 ALTER, DROP, CALL sys.…, and INSERT of VALUES or from lake tables, each as one commit.
-An INSERT that reads from a source is a job: leat run.
+An INSERT that reads from a source is a job. It runs in a process of its own and goes on when
+the shell is left: SHOW JOBS lists it, STOP JOB ends it, the same INSERT lets it go on from its
+last checkpoint. With SET 'table.dml-sync' = 'true' the INSERT waits for the end of its job.
 
 On a terminal statements are read with a line editor: Tab completes, the arrows and
 Ctrl-R go through what was entered before (kept in STATE-DIR/history without the values
@@ -85,7 +86,7 @@ func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
 	if err != nil {
 		return err
 	}
-	sh := &shell{session: session, jobs: a.client(), out: out, notices: cmd.ErrOrStderr()}
+	sh := &shell{app: a, cmd: cmd, session: session, jobs: a.client(), out: out, notices: cmd.ErrOrStderr()}
 	if interactive {
 		return a.interact(cmd, sh, in, lookup)
 	}
@@ -126,7 +127,9 @@ func (a *app) interact(cmd *cobra.Command, sh *shell, in *os.File, lookup func(s
 		HistoryFile: filepath.Join(a.settings.stateDir(), "history"),
 		Window:      window(cmd.OutOrStdout()),
 	}
-	return c.Interact(ctx, in, os.Getenv("TERM") != "dumb")
+	err := c.Interact(ctx, in, os.Getenv("TERM") != "dumb")
+	sh.tellJobs(context.WithoutCancel(ctx))
+	return err
 }
 
 // window tells the size of the terminal that w is; zeroes for what is none.
@@ -146,10 +149,16 @@ func window(w io.Writer) func() (columns, lines int) {
 
 // shell plans and carries out statements one by one.
 type shell struct {
+	app     *app
+	cmd     *cobra.Command
 	session *planner.Session
 	jobs    *job.Client
 	out     *query.Printer
 	notices io.Writer
+	// shaping are the statements so far that a job of the shell needs, too; started
+	// are the names of those that run by themselves.
+	shaping []string
+	started []string
 }
 
 func (sh *shell) run(ctx context.Context, name, text string, lookup func(string) (string, bool)) error {
@@ -170,11 +179,14 @@ func (sh *shell) statement(ctx context.Context, st sqlfront.Statement) error {
 	if err != nil {
 		return err
 	}
-	if result.Plan != nil {
-		return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos(), Msg: "this INSERT is a job, which the shell does not run", Hint: "put it into a script and `leat run` it"}
-	}
 	for _, n := range result.Notices {
 		printNotice(sh.notices, n)
+	}
+	if result.Shaped {
+		sh.shaping = append(sh.shaping, st.Text())
+	}
+	if result.Plan != nil {
+		return sh.runInsert(ctx, st, result)
 	}
 	for _, text := range result.Explained {
 		if err := sh.out.Text(text); err != nil {
