@@ -257,10 +257,7 @@ func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 		return t.vanished()
 	}
 	if src == nil {
-		if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
-			return t.grantSelect(n, "SELECT")
-		}
-		return t.missingTable(n)
+		return t.absence(n)
 	}
 	var errs diag.List
 	if err := t.fit(src, r.cells()); err != nil {
@@ -277,6 +274,14 @@ func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 		r.warnCascades(t, names)
 	}
 	return nil
+}
+
+// absence says why the server shows no such table.
+func (t *table) absence(n *conn) error {
+	if err := n.exec("SELECT 1 FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
+		return t.grantSelect(n, "SELECT")
+	}
+	return t.missingTable(n)
 }
 
 // vanished tells of a table that was there a moment ago, and may be soon again.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"leat/internal/connect"
 	"leat/internal/diag"
 	"leat/internal/expr"
 	"leat/sqlfront"
@@ -72,6 +73,9 @@ func (sc *lakeScope) fromTable(v *sqlfront.TableName) (string, bool) {
 		return text, true
 	}
 	b := sc.b
+	if t, reader := b.s.rowTable(v); reader != nil {
+		return sc.fromRows(v, alias, t, reader)
+	}
 	c, db, name, ok := b.s.lakeName(v)
 	if !ok {
 		return "", false
@@ -89,12 +93,46 @@ func (sc *lakeScope) fromTable(v *sqlfront.TableName) (string, bool) {
 	for i, f := range q.Input.Fields {
 		r.columns = append(r.columns, lakeColumn{name: f.Name, t: f.Type, origin: origin{table: n, column: i}})
 	}
-	if !b.rename(&r, v.Alias.Columns, v.Name.At) {
-		return "", false
-	}
 	a := b.alias()
 	for i := range r.columns {
 		r.columns[i].sql = a + "." + position(i)
+	}
+	if !b.rename(&r, v.Alias.Columns, v.Name.At) {
+		return "", false
+	}
+	sc.relations = append(sc.relations, &lakeRelation{alias: alias, columns: r.columns})
+	return "leat_table_" + strconv.Itoa(n) + "() AS " + a, true
+}
+
+// fromRows reads a table that is none of the lake, as it is now.
+func (sc *lakeScope) fromRows(v *sqlfront.TableName, alias string, t *table, reader connect.RowReader) (string, bool) {
+	b := sc.b
+	rel, ok := b.s.rowScan(v, t, reader)
+	if !ok {
+		return "", false
+	}
+	n, a, def := len(b.out.Tables), b.alias(), rel.scan.def
+	b.out.Tables = append(b.out.Tables, LakeTable{Table: t.full, Columns: def.Schema, Rows: reader, Definition: def})
+	physical := &lakeRelation{}
+	for i, f := range def.Schema.Fields {
+		physical.columns = append(physical.columns, lakeColumn{name: f.Name, t: f.Type, sql: a + "." + position(i), origin: origin{table: n, column: i}})
+	}
+	inner := &lakeScope{b: b, relations: []*lakeRelation{physical}}
+	r := lakeResult{}
+	for _, c := range t.columns {
+		if c.expr == nil {
+			r.columns = append(r.columns, physical.columns[c.index])
+			continue
+		}
+		e, err := b.s.bindNoticed(c.expr, inner.scope())
+		if err != nil {
+			b.s.fail(err)
+			return "", false
+		}
+		r.columns = append(r.columns, lakeColumn{name: c.name, t: e.Type(), sql: inner.sql(e), origin: computed, at: c.expr.Pos()})
+	}
+	if !b.rename(&r, v.Alias.Columns, v.Name.At) {
+		return "", false
 	}
 	sc.relations = append(sc.relations, &lakeRelation{alias: alias, columns: r.columns})
 	return "leat_table_" + strconv.Itoa(n) + "() AS " + a, true

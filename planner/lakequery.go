@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"leat/internal/columnar"
+	"leat/internal/connect"
 	"leat/internal/diag"
 	"leat/internal/expr"
 	"leat/sqlfront"
@@ -33,6 +34,9 @@ type LakeTable struct {
 	// Filter, over Columns, is TRUE for every row that the query can have a use for;
 	// nil if it may need any. The query filters by itself: this is to read less.
 	Filter expr.Expr
+	// Rows reads Definition, which is none of the lake, as it is now.
+	Rows       connect.RowReader
+	Definition *connect.Table
 }
 
 // LakeFunction is an expression over its arguments that DuckDB does not compute as
@@ -346,7 +350,11 @@ func (l *LakeQuery) explain(b *strings.Builder) {
 	b.WriteString("== Physical Plan ==\n")
 	for i := range l.Tables {
 		t := &l.Tables[i]
-		fmt.Fprintf(b, "Scan leat_table_%d: %s.%s.%s\n", i, t.Catalog, t.Database, t.Table)
+		name := t.Table
+		if t.Rows == nil {
+			name = t.Catalog + "." + t.Database + "." + t.Table
+		}
+		fmt.Fprintf(b, "Scan leat_table_%d: %s\n", i, name)
 		for _, k := range slices.Sorted(maps.Keys(t.Options)) {
 			fmt.Fprintf(b, "  '%s' = '%s'\n", k, t.Options[k])
 		}

@@ -147,6 +147,9 @@ type Query struct {
 	Offset, Limit int64
 	// Count gives the number of rows instead of the rows.
 	Count bool
+	// Rows reads Table, which is no lake table, as it is now.
+	Rows  connect.RowReader
+	Table *connect.Table
 	// Whole reads rows too that readers see after the next compaction only.
 	Whole bool
 	// Lake is a query for DuckDB in place of Table, whose columns are Input; nil for none.

@@ -11,6 +11,7 @@ import (
 
 	"leat/configs"
 	"leat/internal/columnar"
+	"leat/internal/connect"
 	"leat/internal/diag"
 	"leat/internal/expr"
 	"leat/sqlfront"
@@ -49,6 +50,9 @@ func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query
 	if sel == nil {
 		return s.bindLakeQuery(ctx, at, q)
 	}
+	if t, reader := s.rowTable(ref); reader != nil {
+		return s.bindRows(at, q, sel, ref, t, reader)
+	}
 	c, db, name, ok := s.lakeName(ref)
 	if !ok {
 		return Step{}, false
@@ -69,6 +73,50 @@ func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query
 		return Step{}, false
 	}
 	return st, true
+}
+
+// rowTable gives the table of a name, and its connector, if that reads tables as they are now.
+func (s *Session) rowTable(ref *sqlfront.TableName) (*table, connect.RowReader) {
+	c, db, p := s.catalogOf(ref.Name), s.database, ref.Name.Parts
+	if c == nil {
+		return nil, nil
+	}
+	if len(p) > 1 {
+		db = p[len(p)-2].Text
+	}
+	t := c.tables[db+"."+p[len(p)-1].Text]
+	if t == nil || t.lake {
+		return nil, nil
+	}
+	reader, _ := t.connector.(connect.RowReader)
+	return t, reader
+}
+
+// rowScan gives the scan of a table that is read as it is now, and its columns.
+func (s *Session) rowScan(ref *sqlfront.TableName, t *table, reader connect.RowReader) (*relation, bool) {
+	if ref.AsOf != nil {
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: ref.AsOf.Pos(), Msg: fmt.Sprintf("table %s can be read as it is now alone", t.full), Hint: "leave FOR SYSTEM_TIME AS OF out, or read its copy in the lake"})
+		return nil, false
+	}
+	sc := s.builder.scanOf(t, reader, ref)
+	if sc == nil {
+		return nil, false
+	}
+	return s.builder.tableRelation(sc)
+}
+
+// bindRows binds a query over a table that its connector reads as it is now.
+func (s *Session) bindRows(at diag.Pos, q *sqlfront.Query, sel *sqlfront.Select, ref *sqlfront.TableName, t *table, reader connect.RowReader) (Step, bool) {
+	rel, ok := s.rowScan(ref, t, reader)
+	if !ok {
+		return Step{}, false
+	}
+	rel.alias = ref.Name.Parts[len(ref.Name.Parts)-1].Text
+	st := s.step(StepSelect, at, nil, "", t.full)
+	st.Select = &Query{Rows: reader, Table: rel.scan.def, Input: rel.scan.def.Schema, Limit: -1}
+	before := len(s.errs)
+	s.bindItems(sel, renamed([]*relation{rel}, ref.Alias)[0], st.Select)
+	return st, s.bindLimits(q, st.Select) && len(s.errs) == before
 }
 
 // plainSelect gives the SELECT, and its table, of a query that needs no more than
@@ -258,7 +306,11 @@ func (st *Step) explain() string {
 		q.Lake.explain(&b)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "== Physical Plan ==\nScan %s.%s.%s [%s]\n", st.Catalog, st.Database, st.Table, strings.Join(q.Input.Names(), ", "))
+	name := st.Table
+	if q.Rows == nil {
+		name = st.Catalog + "." + st.Database + "." + st.Table
+	}
+	fmt.Fprintf(&b, "== Physical Plan ==\nScan %s [%s]\n", name, strings.Join(q.Input.Names(), ", "))
 	for _, k := range slices.Sorted(maps.Keys(q.Options)) {
 		fmt.Fprintf(&b, "  '%s' = '%s'\n", k, q.Options[k])
 	}

@@ -5,10 +5,13 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"leat/configs"
 	"leat/internal/columnar"
 	"leat/internal/dataflow"
 	"leat/internal/diag"
+	"leat/internal/expr"
 )
 
 // Table is a table definition whose options passed the connector's Set.
@@ -128,6 +131,24 @@ type SourceConnector interface {
 	// NewSource makes the reader; it does no I/O. Readers that implement
 	// dataflow.Checker are checked before the job starts.
 	NewSource(spec SourceSpec) (dataflow.SourceReader, error)
+}
+
+// RowReader is a SourceConnector whose tables a query can read as they are at one moment.
+type RowReader interface {
+	SourceConnector
+	// OpenRows fixes the moment and checks the table.
+	OpenRows(ctx context.Context, t *Table, env Env) (Rows, error)
+}
+
+// Rows are the rows of a table at one moment.
+type Rows interface {
+	// Estimate is about how many rows there are; negative if unknown.
+	Estimate() int64
+	// Scan gives batches of the columns at used, in that order, to each; a batch is
+	// released after each returns. Rows that fail one of the conditions may be left
+	// out. It may be called again, but not at the same time, and not after an error.
+	Scan(ctx context.Context, used []int, where []expr.Condition, each func(cols []arrow.Array, rows int) error) error
+	Close()
 }
 
 // SinkSpec is one sink node of a plan.

@@ -1,5 +1,13 @@
 package expr
 
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"leat/internal/columnar"
+)
+
 // Condition is a comparison of a column with constants, which readers can look
 // up in statistics.
 type Condition struct {
@@ -10,6 +18,53 @@ type Condition struct {
 	// Values are the constants: several for IN, none for IS NULL and IS NOT NULL.
 	// Their types need not be the column's.
 	Values []Expr
+}
+
+// Constants computes the values of c as an array of type t. It declines if one of
+// them is NULL or no value of t, as 1.5 is none of INT, or cannot be computed: the
+// expression that c is part of then says so, if a row reaches it.
+func (c *Condition) Constants(t columnar.DataType, env Env) (arrow.Array, bool) {
+	switch {
+	case t.IsText():
+		t = columnar.StringType()
+	case t.IsBytes():
+		t = columnar.BytesType()
+	}
+	cast := make([]Expr, 0, 2*len(c.Values))
+	for _, v := range c.Values {
+		as, err := Cast(v, t, true)
+		if err != nil {
+			return nil, false
+		}
+		same, err := Call("=", as, v)
+		if err != nil {
+			return nil, false
+		}
+		cast = append(cast, as, same)
+	}
+	p, err := Compile(cast, env)
+	if err != nil {
+		return nil, false
+	}
+	out, err := p.Eval(memory.DefaultAllocator, nil, 1)
+	if err != nil {
+		return nil, false
+	}
+	defer func() {
+		for _, a := range out {
+			a.Release()
+		}
+	}()
+	var kept []arrow.Array
+	for i := 0; i < len(out); i += 2 {
+		same, ok := out[i+1].(*array.Boolean)
+		if !ok || same.IsNull(0) || !same.Value(0) {
+			return nil, false
+		}
+		kept = append(kept, out[i])
+	}
+	all, err := array.Concatenate(kept, memory.DefaultAllocator)
+	return all, err == nil
 }
 
 // Conditions lists the comparisons that every row must meet for which e is

@@ -26,6 +26,9 @@ func (a *application) query(ctx context.Context) error {
 	if err != nil {
 		return placedAt(err, a.step.Pos)
 	}
+	if sel.Source != nil {
+		defer sel.Source.Close()
+	}
 	return placedAt(a.give(sel.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), a.step.Pos)
 }
 
@@ -43,8 +46,11 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 		}
 		return query.Open(ctx, &w, s.Database, s.Table, q.Options)
 	}
-	if q.Lake != nil {
+	switch {
+	case q.Lake != nil:
 		find = func() (*query.Source, error) { return a.combined(ctx, q) }
+	case q.Rows != nil:
+		find = func() (*query.Source, error) { return a.rowsOf(ctx, q.Rows, q.Table) }
 	}
 	src, err := find()
 	if err != nil {
@@ -90,6 +96,15 @@ func (a *application) combined(ctx context.Context, q *planner.Query) (*query.So
 	}}
 	for i := range q.Lake.Tables {
 		t := &q.Lake.Tables[i]
+		if t.Rows != nil {
+			src, err := a.rowsOf(ctx, t.Rows, t.Definition)
+			if err != nil {
+				c.Source().Close()
+				return nil, err
+			}
+			c.Sources, c.Filters = append(c.Sources, src), append(c.Filters, t.Filter)
+			continue
+		}
 		fs, root, err := open.FromURL(t.Warehouse)
 		if err != nil {
 			return nil, err
@@ -111,6 +126,15 @@ func (a *application) combined(ctx context.Context, q *planner.Query) (*query.So
 		c.Functions = append(c.Functions, duck.Function{Args: f.Args, Expr: f.Expr})
 	}
 	return c.Source(), nil
+}
+
+// rowsOf opens a table that is none of the lake.
+func (a *application) rowsOf(ctx context.Context, reader connect.RowReader, t *connect.Table) (*query.Source, error) {
+	rows, err := reader.OpenRows(ctx, t, connect.Env{Log: slog.New(slog.DiscardHandler), Zone: zoneOf(a.step.Settings)})
+	if err != nil {
+		return nil, err
+	}
+	return query.RowsOf(t.Name, t.Schema, rows), nil
 }
 
 func changedMeanwhile(table string) error {

@@ -89,7 +89,7 @@ func (a *application) run(ctx context.Context) error {
 		return placedAt(a.jobStatement(ctx), s.Pos)
 	default:
 	}
-	if s.Warehouse != "" { // a query over several tables has one a table
+	if s.Warehouse != "" { // a query over several tables has one a table, one over others none
 		fs, root, err := open.FromURL(s.Warehouse)
 		if err != nil {
 			return err

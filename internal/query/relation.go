@@ -64,6 +64,9 @@ func (r *sourceRelation) Schema() *columnar.Schema { return r.source.Schema }
 
 // Rows is what the snapshot counts.
 func (r *sourceRelation) Rows() int64 {
+	if r.source.rows != nil {
+		return r.source.rows.Estimate()
+	}
 	if s := r.source.Snapshot; s != nil && s.TotalRecordCount != nil && r.source.read == nil {
 		return *s.TotalRecordCount
 	}
@@ -72,6 +75,9 @@ func (r *sourceRelation) Rows() int64 {
 
 // Scan reads the source without what the filter excludes by statistics.
 func (r *sourceRelation) Scan(ctx context.Context, used []int, each func(cols []arrow.Array, rows int) error) error {
+	if r.source.rows != nil {
+		return r.source.scanRows(ctx, used, r.filter, each)
+	}
 	where, free := r.source.where(r.filter, r.env)
 	defer free()
 	return r.source.scanWith(ctx, used, where, r.threads, each)

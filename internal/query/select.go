@@ -63,7 +63,12 @@ func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) erro
 	}
 	where, free := s.Source.where(s.Filter, s.Env)
 	defer free()
-	if err := s.Source.scan(ctx, used, where, r.batch); !errors.Is(err, errDone) {
+	if s.Source.rows != nil {
+		err = s.Source.scanRows(ctx, used, s.Filter, r.batch)
+	} else {
+		err = s.Source.scan(ctx, used, where, r.batch)
+	}
+	if !errors.Is(err, errDone) {
 		return err
 	}
 	return nil
@@ -178,6 +183,15 @@ func (s *Source) scanWith(ctx context.Context, used []int, where []lakehouse.Con
 			cols = append([]arrow.Array{kinds}, cols...)
 		}
 		return each(cols[:min(len(cols), max(len(used), 1))], b.Rows())
+	})
+}
+
+// scanRows gives batches of a table outside of the lake, perhaps without rows that fail filter.
+func (s *Source) scanRows(ctx context.Context, used []int, filter expr.Expr, each func(cols []arrow.Array, rows int) error) error {
+	progress := progressOf(ctx)
+	return s.rows.Scan(ctx, used, expr.Conditions(filter), func(cols []arrow.Array, rows int) error {
+		progress.read.Add(int64(rows))
+		return each(cols, rows)
 	})
 }
 

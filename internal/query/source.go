@@ -10,6 +10,7 @@ import (
 	"leat/catalog"
 	"leat/configs"
 	"leat/internal/columnar"
+	"leat/internal/connect"
 	"leat/internal/diag"
 	"leat/internal/fileio"
 	"leat/lakehouse"
@@ -57,6 +58,25 @@ type Source struct {
 	combined *Combined
 	// read gives the one batch of a system table.
 	read func(ctx context.Context) (*columnar.Batch, error)
+	// rows are those of a table outside of the lake.
+	rows connect.Rows
+}
+
+// RowsOf makes a source of the rows of a table outside of the lake. Close closes them.
+func RowsOf(name string, schema *columnar.Schema, rows connect.Rows) *Source {
+	return &Source{Name: name, Schema: schema, rows: rows}
+}
+
+// Close gives back what the source holds.
+func (s *Source) Close() {
+	if s.rows != nil {
+		s.rows.Close()
+	}
+	if s.combined != nil {
+		for _, of := range s.combined.Sources {
+			of.Close()
+		}
+	}
 }
 
 // Name is the parts of a table's name: table$branch_b$system.

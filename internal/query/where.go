@@ -3,10 +3,6 @@ package query
 import (
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
-
 	"leat/internal/columnar"
 	"leat/internal/expr"
 	"leat/lakehouse"
@@ -54,7 +50,7 @@ func (s *Source) condition(c expr.Condition, env expr.Env) (lakehouse.Condition,
 	if field.Type.Kind == columnar.Float || field.Type.Kind == columnar.Double || field.Type.IsNested() {
 		return lakehouse.Condition{}, false
 	}
-	values, ok := constants(c.Values, field.Type, env)
+	values, ok := c.Constants(field.Type, env)
 	if !ok {
 		return lakehouse.Condition{}, false
 	}
@@ -64,47 +60,4 @@ func (s *Source) condition(c expr.Condition, env expr.Env) (lakehouse.Condition,
 var comparisons = map[string]lakehouse.Op{
 	"=": lakehouse.Equal, "IN": lakehouse.Equal, "<": lakehouse.Less, "<=": lakehouse.LessOrEqual,
 	">": lakehouse.Greater, ">=": lakehouse.GreaterOrEqual,
-}
-
-// constants evaluates values as an array of type t. It declines if one of them is
-// NULL or no value of t, as 1.5 is none of INT, or cannot be computed: the filter
-// then says so, if a row reaches it.
-func constants(values []expr.Expr, t columnar.DataType, env expr.Env) (arrow.Array, bool) {
-	switch {
-	case t.IsText():
-		t = columnar.StringType()
-	case t.IsBytes():
-		t = columnar.BytesType()
-	}
-	cast := make([]expr.Expr, 0, 2*len(values))
-	for _, v := range values {
-		c, err := expr.Cast(v, t, true)
-		if err != nil {
-			return nil, false
-		}
-		same, err := expr.Call("=", c, v)
-		if err != nil {
-			return nil, false
-		}
-		cast = append(cast, c, same)
-	}
-	p, err := expr.Compile(cast, env)
-	if err != nil {
-		return nil, false
-	}
-	out, err := p.Eval(memory.DefaultAllocator, nil, 1)
-	if err != nil {
-		return nil, false
-	}
-	defer release(out)
-	var kept []arrow.Array
-	for i := 0; i < len(out); i += 2 {
-		same, ok := out[i+1].(*array.Boolean)
-		if !ok || same.IsNull(0) || !same.Value(0) {
-			return nil, false
-		}
-		kept = append(kept, out[i])
-	}
-	all, err := array.Concatenate(kept, memory.DefaultAllocator)
-	return all, err == nil
 }
