@@ -144,6 +144,44 @@ func TestTheSourceReadsAsItsCopy(t *testing.T) {
 	}
 }
 
+// TestReconcile counts and sums the source and its copy by one script, and joins the two.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	s := judge.MySQL(t)
+	const db = "e2e_reconcile"
+	judge.Exec(t, s, "DROP DATABASE IF EXISTS "+db, "CREATE DATABASE "+db,
+		"CREATE TABLE "+db+".orders (order_id BIGINT PRIMARY KEY, order_amount DECIMAL(18,2), update_time DATETIME(3))",
+		"INSERT INTO "+db+".orders WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) SELECT i, i * 1.25, TIMESTAMP '2026-07-06 09:00:00' + INTERVAL i * 15 SECOND FROM n")
+	columns := "order_id BIGINT NOT NULL, order_amount DECIMAL(18,2), update_time TIMESTAMP(3), dt AS DATE_FORMAT(update_time, 'yyyy-MM-dd'), PRIMARY KEY (order_id) NOT ENFORCED"
+	source := harness.MySQLTable("source_orders", columns, "orders")
+	j := harness.NewJob(t, harness.Settings("reconcile", "300ms")+source+harness.LakeDatabase+
+		harness.LakeTable("dwd_order_detail", strings.Replace(strings.Replace(columns, " AS DATE_FORMAT(update_time, 'yyyy-MM-dd')", " STRING", 1), "(order_id) NOT", "(dt, order_id) NOT", 1), "PARTITIONED BY (dt)", "bucket", "1")+
+		"INSERT INTO dwd_order_detail SELECT * FROM default_catalog.default_database.source_orders;\n", harness.SourceEnv(s, db)...)
+	j.CatchUp()
+	judge.Exec(t, s, "INSERT INTO "+db+".orders VALUES (1000, 5, '2026-07-06 11:00:00')", "UPDATE "+db+".orders SET order_amount = 0 WHERE order_id = 250")
+	text := source + `
+-- The lines of the guide.
+SELECT COUNT(DISTINCT order_id), SUM(order_amount)
+FROM source_orders
+WHERE update_time BETWEEN '2026-07-06 10:00:00' AND '2026-07-06 12:00:00';
+SELECT COUNT(DISTINCT order_id), SUM(order_amount)
+FROM d.dwd_order_detail
+WHERE dt = '2026-07-06'
+  AND update_time BETWEEN '2026-07-06 10:00:00' AND '2026-07-06 12:00:00';
+SELECT s.order_id, s.dt, s.order_amount AS there, c.order_amount AS here
+FROM source_orders AS s LEFT JOIN d.dwd_order_detail AS c ON s.order_id = c.order_id AND c.dt = s.dt
+WHERE c.order_amount IS DISTINCT FROM s.order_amount ORDER BY s.order_id;
+`
+	if err := os.WriteFile(filepath.Join(j.Dir, "reconcile.sql"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := j.Leat("shell", "--warehouse", j.Warehouse(), "--output", "csv", "-f", "reconcile.sql")
+	want := "EXPR$0,EXPR$1\n482,288292.50\nEXPR$0,EXPR$1\n481,288600.00\norder_id,dt,there,here\n250,2026-07-06,0.00,312.50\n1000,2026-07-06,5.00,\n"
+	if r.Code != 0 || !strings.HasSuffix(r.Stdout, want) {
+		t.Errorf("exit code %d\n%s\n%s", r.Code, r.Stdout, r.Stderr)
+	}
+}
+
 func lines(text string) []string {
 	out := strings.Split(strings.TrimSpace(text), "\n")
 	slices.Sort(out)
