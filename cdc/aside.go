@@ -27,9 +27,10 @@ func (t *table) alone(err error) error {
 // go on, and keeps the states of those that are not.
 func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
 	r.kept, r.floors = map[string]tableState{}, 0
-	for i := range r.cfg.Tables {
-		def := &r.cfg.Tables[i]
-		key := def.Database + "." + def.Name
+	defs, ports := r.cfg.defs()
+	for i := range defs {
+		def := &defs[i]
+		key := def.Database + "." + def.Name + def.StateKey
 		ts, known := s.Tables[key]
 		switch {
 		case !known || def.Pattern:
@@ -49,7 +50,7 @@ func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
 				return err
 			}
 			if err := r.resumable(ctx, n, r.server, at); err != nil {
-				t := &table{def: *def, port: i}
+				t := &table{def: *def, port: ports[i]}
 				return t.alone(r.concerned(err))
 			}
 			if at.before(&r.pos) {

@@ -80,8 +80,11 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
-	t.described = end
+	t.described, t.leaving = end, nil
 	switch {
+	case c.kind == truncated && t.def.Evolution.NoTruncate:
+		r.log.Warn("source table was truncated: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
+		return nil
 	case c.kind == truncated:
 		r.log.Info("source table was truncated: its rows go in the lake", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, t.src, statement, true, false)
@@ -112,7 +115,8 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 // adapt brings port and target to the columns of src, and reads the table again
 // where reread or the change itself asks for it.
 func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statement string, truncate, reread bool) error {
-	ev, err := t.evolve(t.src, src, statement)
+	siblings := r.siblings(t)
+	ev, err := t.evolve(t.src, src, statement, len(siblings) > 0)
 	if err != nil {
 		return t.changed(err)
 	}
@@ -126,14 +130,17 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 	if ev.changed {
 		r.log.Info("the lake follows the columns of the source", "table", t.id(), "statement", clip(statement))
 	}
-	schema := t.def.Schema
-	t.def.Schema = ev.schema
 	next := &table{def: t.def, port: t.port, dropped: ev.dropped}
+	ev.apply(&next.def)
 	if err := next.adopt(src, r.cells()); err != nil {
-		t.def.Schema = schema
 		return t.changed(err)
 	}
-	t.dropped = ev.dropped
+	if ev.changed {
+		if err := r.adaptSiblings(siblings, ev); err != nil {
+			return t.changed(err)
+		}
+	}
+	t.def, t.dropped = next.def, ev.dropped
 	t.take(next)
 	if ev.changed || truncate {
 		if err := r.run.out.Change(ctx, t.port, ev.change(truncate, statement)); err != nil {
@@ -141,6 +148,34 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 		}
 	}
 	t.reread = t.reread || reread || ev.reread
+	for _, x := range siblings {
+		x.reread = x.reread || truncate // its rows went, too
+	}
+	return nil
+}
+
+// siblings are the other tables of the port of t.
+func (r *Reader) siblings(t *table) []*table {
+	var out []*table
+	for _, x := range r.tables {
+		if x != t && x.port == t.port && x.def.Follow {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// adaptSiblings gives the tables of a port the columns that one of them brought.
+func (r *Reader) adaptSiblings(list []*table, ev *evolution) error {
+	for _, x := range list {
+		next := &table{def: x.def, port: x.port, dropped: x.dropped}
+		ev.apply(&next.def)
+		if err := next.adopt(x.src, r.cells()); err != nil {
+			return err
+		}
+		x.def = next.def
+		x.take(next)
+	}
 	return nil
 }
 

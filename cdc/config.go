@@ -3,11 +3,13 @@ package cdc
 import (
 	"crypto/tls"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/columnar"
+	"leat/internal/dataflow"
 	"leat/internal/diag"
 )
 
@@ -96,6 +98,16 @@ type Table struct {
 	TakesDeadLetters bool
 	// Schema is what is emitted; its columns are found at the source by name.
 	Schema *columnar.Schema
+	// Origin holds the name at the source of each column of Schema where it is
+	// another one, else ""; nil if there is none. It may be shorter than Schema.
+	Origin []string
+	// Evolution says what of its changes the port takes; it needs Follow.
+	Evolution Evolution
+	// Shards are further tables whose rows go into the port, each with a key of its
+	// own. Columns that one of them lacks are NULL in its rows.
+	Shards []TableName
+	// StateKey tells apart the states of a table that is read into several ports.
+	StateKey string
 	// Metadata holds the metadata key of each column of Schema, "" for a column
 	// of the source; nil if there are no metadata columns.
 	Metadata []string
@@ -106,6 +118,51 @@ type Table struct {
 	Before []string
 	// ChunkKey names the column that cuts the snapshot; "" chooses the key.
 	ChunkKey string
+}
+
+// TableName names a table of a source.
+type TableName struct{ Database, Name string }
+
+// Evolution says how a port takes the changes of the columns of its table. The
+// zero value adds and widens columns, and lets dropped ones stay.
+type Evolution struct {
+	// Types is the type of a new column.
+	Types mysqlrow.Mapping
+	// Rename and Drop let columns that the source renames or drops be renamed or
+	// dropped. Those of Keep stay in any case.
+	Rename, Drop bool
+	Keep         []string
+	// NoAdd, NoWiden and NoTruncate leave out what they name.
+	NoAdd, NoWiden, NoTruncate bool
+	// NoReread says that rows from before are not read a second time for values
+	// of new columns: they would be there twice.
+	NoReread bool
+	// Stop refuses every change of columns.
+	Stop bool
+}
+
+// defs gives what is read, one by one: the shards of a port each as a table. The
+// definitions of one port have its index.
+func (c *Config) defs() (list []Table, ports []int) {
+	for i := range c.Tables {
+		def := c.Tables[i]
+		shards := def.Shards
+		def.Shards = nil
+		list, ports = append(list, def), append(ports, i)
+		for _, s := range shards {
+			def.Database, def.Name, def.Label = s.Database, s.Name, s.Database+"."+s.Name
+			list, ports = append(list, def), append(ports, i)
+		}
+	}
+	return list, ports
+}
+
+// origin is the name at the source of column i.
+func (t *Table) origin(i int) string {
+	if i < len(t.Origin) && t.Origin[i] != "" {
+		return t.Origin[i]
+	}
+	return strings.TrimPrefix(t.Schema.Fields[i].Name, dataflow.HiddenPrefix)
 }
 
 func (t *Table) metadata(i int) string {

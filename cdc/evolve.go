@@ -1,6 +1,7 @@
 package cdc
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,12 +16,19 @@ import (
 
 // evolution is how the columns of a port follow the columns of its source table.
 type evolution struct {
+	rules  *Evolution
 	schema *columnar.Schema
-	// renamed are columns of the target that keep the values of a column which the
-	// source has dropped, and make room for a new one of that name.
+	// origin and metadata are those of the columns of schema, as Table has them.
+	origin, metadata []string
+	// renamed are columns of the target that get another name: those that keep the
+	// values of a column which the source has dropped make room for a new one of
+	// that name. removed are columns that go.
 	renamed map[string]string
+	removed []string
 	// dropped counts for each name how often the source dropped such a column.
 	dropped map[string]int
+	// shared says that other tables go into the port, too.
+	shared bool
 	// changed says that schema is another than before.
 	changed bool
 	// reread says that rows from before have values that no event brings: those of
@@ -38,18 +46,28 @@ type evolution struct {
 //	a new column     is added, last and nullable
 //	a wider type     widens the column, a narrower one leaves it as it is; a wider
 //	                 key lets the table be emptied and read again
-//	a dropped one    stays, with NULL from now on; if one of its name or of a type
-//	                 that no cast leads to comes, it is renamed to make room
+//	a dropped one    stays, with NULL from now on, or goes where the rules say so; if
+//	                 one of its name or of a type that no cast leads to comes, it is
+//	                 renamed to make room
+//	a renamed one    is dropped and added, or renamed where the rules say so
 //	NOT NULL lifted  lifts it
 //
-// was may be next, for a target that lacks columns of the source.
-func (t *table) evolve(was, next *sourceTable, statement string) (*evolution, error) {
-	e := &evolution{schema: &columnar.Schema{Fields: slices.Clone(t.def.Schema.Fields)}, renamed: map[string]string{}, dropped: maps.Clone(t.dropped)}
+// was may be next, for a target that lacks columns of the source. shared says that
+// other tables go into the port, too.
+func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*evolution, error) {
+	n := len(t.def.Schema.Fields)
+	e := &evolution{
+		rules: &t.def.Evolution, schema: &columnar.Schema{Fields: slices.Clone(t.def.Schema.Fields)}, shared: shared,
+		origin: padded(t.def.Origin, n), metadata: padded(t.def.Metadata, n), renamed: map[string]string{}, dropped: maps.Clone(t.dropped),
+	}
 	if e.dropped == nil {
 		e.dropped = map[string]int{}
 	}
 	if !slices.EqualFunc(was.primary, next.primary, strings.EqualFold) {
 		return nil, fmt.Errorf("its key was (%s) and is (%s)", strings.Join(was.primary, ", "), strings.Join(next.primary, ", "))
+	}
+	if e.rules.Stop && !sameColumns(was.columns, next.columns) {
+		return nil, errors.New("the job stops at every change of columns")
 	}
 	gone := map[string]bool{}
 	for _, c := range was.columns {
@@ -58,27 +76,122 @@ func (t *table) evolve(was, next *sourceTable, statement string) (*evolution, er
 		}
 	}
 	renames := len(gone) > 0 && mentions(statement, "RENAME", "CHANGE")
+	arrived := map[string]bool{}
+	for _, p := range renamedColumns(statement) {
+		if e.rename(t, was, next, p) {
+			delete(gone, strings.ToLower(p.from))
+			arrived[strings.ToLower(p.to)] = true
+		} else if was.index(p.to) >= 0 && next.index(p.to) >= 0 && !strings.EqualFold(p.from, p.to) {
+			e.reread = true // names change places
+		}
+	}
 	for _, c := range next.columns {
 		if c.Hidden {
 			continue
 		}
-		if err := e.column(t, was, c, renames); err != nil {
+		isNew := was.index(c.Name) < 0 && !arrived[strings.ToLower(c.Name)]
+		if err := e.column(t, isNew, c, renames); err != nil {
 			return nil, err
 		}
 	}
-	e.lift(t, next)
-	for name := range gone {
+	e.drop(t, next, gone)
+	e.lift(next)
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		e.dropped[name]++
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' is gone at the source: it stays in the lake, with NULL from now on", name))
+	}
+	if e.reread && e.rules.NoReread {
+		e.reread = false
+		e.notes = append(e.notes, "rows from before keep NULL in new columns, because a second copy of them would stay beside")
 	}
 	return e, nil
 }
 
+// padded gives n texts, those of list first.
+func padded(list []string, n int) []string {
+	out := make([]string, n)
+	copy(out, list)
+	return out
+}
+
+// place gives the column that holds a column of the source, -1 if there is none.
+func (e *evolution) place(name string) int {
+	for i := range e.schema.Fields {
+		if e.metadata[i] == "" && strings.EqualFold(e.originOf(i), name) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (e *evolution) originOf(i int) string {
+	if e.origin[i] != "" {
+		return e.origin[i]
+	}
+	return strings.TrimPrefix(e.schema.Fields[i].Name, dataflow.HiddenPrefix)
+}
+
+// hidden reports a column that the target does not have.
+func (e *evolution) hidden(i int) bool { return dataflow.Hidden(e.schema.Fields[i].Name) }
+
+// stays reports a column that the target has to keep.
+func (e *evolution) stays(i int) bool {
+	return e.metadata[i] != "" || slices.Contains(e.rules.Keep, e.schema.Fields[i].Name)
+}
+
+// rename lets a column be called as the source calls it now, and reports whether
+// the new name is that column from here on.
+func (e *evolution) rename(t *table, was, next *sourceTable, p columnRename) bool {
+	i := e.place(p.from)
+	switch {
+	case !e.rules.Rename || e.shared || was.index(p.from) < 0 || next.index(p.from) >= 0 || was.index(p.to) >= 0 || next.index(p.to) < 0:
+		return false
+	case i < 0:
+		return e.place(p.to) >= 0 && e.dropped[strings.ToLower(p.to)] == 0 // done before a crash
+	case e.origin[i] != "" || e.hidden(i):
+		e.origin[i] = next.columns[next.index(p.to)].Name
+		return true
+	case e.stays(i) || slices.ContainsFunc(t.src.primary, func(k string) bool { return strings.EqualFold(k, p.from) }):
+		e.notes = append(e.notes, fmt.Sprintf("column '%s' keeps its name in the lake, because the table is built on it", p.from))
+		return false
+	}
+	if fieldIndex(e.schema, p.to) >= 0 {
+		j := fieldIndex(e.schema, p.to)
+		if e.metadata[j] != "" || e.stays(j) || e.dropped[strings.ToLower(p.to)] == 0 || e.setAside(j, p.to) >= 0 {
+			return false
+		}
+	}
+	old, name := e.schema.Fields[i].Name, next.columns[next.index(p.to)].Name
+	e.renamed[old], e.schema.Fields[i].Name, e.changed = name, name, true
+	e.notes = append(e.notes, fmt.Sprintf("column '%s' is called '%s'", old, name))
+	return true
+}
+
+// drop removes the columns that the source has no more, where the rules say so.
+func (e *evolution) drop(t *table, next *sourceTable, gone map[string]bool) {
+	if !e.rules.Drop || e.shared {
+		return
+	}
+	for name := range maps.Clone(gone) {
+		i := e.place(name)
+		if i < 0 || next.index(name) >= 0 || e.stays(i) || e.hidden(i) {
+			continue
+		}
+		e.removed = append(e.removed, e.schema.Fields[i].Name)
+		e.notes = append(e.notes, fmt.Sprintf("column '%s' is dropped", e.schema.Fields[i].Name))
+		e.schema.Fields = slices.Delete(e.schema.Fields, i, i+1)
+		e.origin, e.metadata = slices.Delete(e.origin, i, i+1), slices.Delete(e.metadata, i, i+1)
+		e.changed = true
+		delete(gone, name)
+	}
+	slices.Sort(e.removed)
+}
+
 // lift lets columns that the source does not have be NULL.
-func (e *evolution) lift(t *table, next *sourceTable) {
+func (e *evolution) lift(next *sourceTable) {
 	for i := range e.schema.Fields {
 		f := &e.schema.Fields[i]
-		if t.def.metadata(i) == "" && next.index(f.Name) < 0 && !f.Type.Nullable {
+		if e.metadata[i] == "" && next.index(e.originOf(i)) < 0 && !f.Type.Nullable {
 			f.Type, e.changed = f.Type.AsNullable(), true
 		}
 	}
@@ -95,19 +208,29 @@ func mentions(statement string, keywords ...string) bool {
 }
 
 // column lets the schema follow one column of the source.
-func (e *evolution) column(t *table, was *sourceTable, c mysqlrow.Column, renames bool) error {
-	natural, err := mysqlrow.NaturalType(c)
+func (e *evolution) column(t *table, isNew bool, c mysqlrow.Column, renames bool) error {
+	natural, err := e.rules.Types.Type(c)
 	if err != nil {
 		return t.at(-1, err)
 	}
-	isNew := was.index(c.Name) < 0
-	i := fieldIndex(e.schema, c.Name)
+	i := e.place(c.Name)
 	inKey := slices.ContainsFunc(t.src.primary, func(k string) bool { return strings.EqualFold(k, c.Name) })
-	if i >= 0 && isNew && e.dropped[strings.ToLower(c.Name)] > 0 {
-		i = e.setAside(i, c.Name)
+	fits := func(i int) bool { return e.rules.Types.Check(c, e.schema.Fields[i].Type) == nil }
+	if i >= 0 && e.hidden(i) {
+		if !fits(i) {
+			e.schema.Fields[i].Type, e.changed = natural.AsNullable(), true
+		}
+		return nil
 	}
-	if i >= 0 && mysqlrow.CheckDeclared(c, e.schema.Fields[i].Type) != nil && !inKey {
-		if _, err := widen(e.schema.Fields[i].Type, natural); err != nil {
+	if i >= 0 && isNew && e.dropped[strings.ToLower(c.Name)] > 0 {
+		if e.shared {
+			e.reread = true // the column is that of others, too
+		} else {
+			i = e.setAside(i, c.Name)
+		}
+	}
+	if i >= 0 && !fits(i) && !inKey && !e.shared && !e.rules.NoWiden {
+		if _, err := e.widen(e.schema.Fields[i].Type, natural); err != nil {
 			// A change that no cast carries, or a column dropped and made anew before
 			// it was looked at: the two are told apart by nobody but their rows.
 			e.dropped[strings.ToLower(c.Name)]++
@@ -115,8 +238,19 @@ func (e *evolution) column(t *table, was *sourceTable, c mysqlrow.Column, rename
 			e.reread = true
 		}
 	}
+	if i < 0 && (e.rules.NoAdd || t.leaving[strings.ToLower(c.Name)]) {
+		return nil
+	}
 	if i < 0 {
+		if j := fieldIndex(e.schema, c.Name); j >= 0 {
+			return t.at(-1, &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.def.Label,
+				Msg:  fmt.Sprintf("the source has a new column '%s', and the table of the lake has another one of that name", c.Name),
+				Hint: "give the computed column another name, and read the table anew",
+			})
+		}
 		e.schema.Fields = append(e.schema.Fields, columnar.Field{Name: c.Name, Type: natural.AsNullable(), Comment: c.Comment})
+		e.origin, e.metadata = append(e.origin, ""), append(e.metadata, "")
 		e.changed = true
 	}
 	if i < 0 || isNew {
@@ -125,9 +259,22 @@ func (e *evolution) column(t *table, was *sourceTable, c mysqlrow.Column, rename
 	if i < 0 {
 		return nil
 	}
+	return e.fitType(t, i, c, natural, inKey)
+}
+
+// fitType widens column i to what the source has.
+func (e *evolution) fitType(t *table, i int, c mysqlrow.Column, natural columnar.DataType, inKey bool) error {
 	f := &e.schema.Fields[i]
-	if mysqlrow.CheckDeclared(c, f.Type) != nil {
-		wide, err := widen(f.Type, natural)
+	keeps := e.rules.NoWiden || e.rules.Types.KeepDecimal && f.Type.Kind == columnar.Decimal && natural.Kind == columnar.Decimal
+	switch fits := e.rules.Types.Check(c, f.Type) == nil; {
+	case !fits && keeps:
+		return &diag.Error{
+			Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.def.Label,
+			Msg:  fmt.Sprintf("column '%s' is %s at the source, which does not go into %s, and the job leaves types as they are", c.Name, strings.ToUpper(c.ColumnType), f.Type.AsNullable()),
+			Hint: "alter the column of the lake, or let the job follow changes of types",
+		}
+	case !fits:
+		wide, err := e.widen(f.Type, natural)
 		if err != nil {
 			return &diag.Error{
 				Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.def.Label,
@@ -140,13 +287,21 @@ func (e *evolution) column(t *table, was *sourceTable, c mysqlrow.Column, rename
 		wide.Nullable = f.Type.Nullable
 		f.Type, e.changed = wide, true
 		e.rekeyed = e.rekeyed || inKey
-	} else if !f.Type.EqualIgnoreNull(natural) {
+	case !f.Type.EqualIgnoreNull(natural):
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' is %s at the source and stays %s in the lake", c.Name, strings.ToUpper(c.ColumnType), f.Type.AsNullable()))
 	}
-	if c.Nullable && !f.Type.Nullable && !inKey {
+	if c.Nullable && !f.Type.Nullable && !inKey && !slices.Contains(t.def.PrimaryKey, f.Name) {
 		f.Type, e.changed = f.Type.AsNullable(), true
 	}
 	return nil
+}
+
+// widen is columnar.Widest under the rules.
+func (e *evolution) widen(have, want columnar.DataType) (columnar.DataType, error) {
+	if e.rules.Types.WidenToText && want.IsText() && !have.IsText() && !have.IsBytes() {
+		return columnar.StringType(), nil
+	}
+	return columnar.Widest(have, want)
 }
 
 // setAside renames column i, whose values are those of a column that the source
@@ -157,7 +312,7 @@ func (e *evolution) setAside(i int, name string) int {
 		return i // done before a crash
 	}
 	e.renamed[e.schema.Fields[i].Name] = old
-	e.schema.Fields[i].Name = old
+	e.schema.Fields[i].Name, e.origin[i] = old, ""
 	e.changed = true
 	e.notes = append(e.notes, fmt.Sprintf("column '%s' is another one at the source: its former values stay in '%s'", name, old))
 	return -1
@@ -167,52 +322,9 @@ func fieldIndex(s *columnar.Schema, name string) int {
 	return slices.IndexFunc(s.Fields, func(f columnar.Field) bool { return strings.EqualFold(f.Name, name) })
 }
 
-// widen gives the type that holds the values of both.
-func widen(have, want columnar.DataType) (columnar.DataType, error) {
-	out := want
-	switch {
-	case have.Kind == columnar.Decimal && want.Kind == columnar.Decimal:
-		scale, whole := max(have.Scale, want.Scale), max(have.Precision-have.Scale, want.Precision-want.Scale)
-		if scale+whole > 38 {
-			return out, fmt.Errorf("%d digits are too many", scale+whole)
-		}
-		return columnar.DecimalOf(scale+whole, scale), nil
-	case have.IsInteger() && want.IsInteger():
-		out.Kind = max(have.Kind, want.Kind)
-		return out, nil
-	case have.IsInteger() && want.Kind == columnar.Decimal:
-		digits := map[columnar.Kind]int{columnar.TinyInt: 3, columnar.SmallInt: 5, columnar.Int: 10, columnar.BigInt: 19}[have.Kind]
-		whole := max(want.Precision-want.Scale, digits)
-		if whole+want.Scale > 38 {
-			return out, fmt.Errorf("%d digits are too many", whole+want.Scale)
-		}
-		return columnar.DecimalOf(whole+want.Scale, want.Scale), nil
-	case have.Kind == columnar.Boolean && want.IsInteger():
-		return want, nil
-	case have.Kind == columnar.Float && want.Kind == columnar.Double:
-		return want, nil
-	case have.IsText() && want.IsText():
-		out.Kind = columnar.VarChar
-		out.Length = max(have.Length, want.Length)
-		return out, nil
-	case isBytes(have) && isBytes(want):
-		out.Kind = columnar.VarBinary
-		out.Length = max(have.Length, want.Length)
-		return out, nil
-	case have.Kind == want.Kind && (have.Kind == columnar.Timestamp || have.Kind == columnar.TimestampLTZ):
-		out.Precision = max(have.Precision, want.Precision)
-		return out, nil
-	}
-	return out, fmt.Errorf("%s does not widen to %s", have, want)
-}
-
-func isBytes(t columnar.DataType) bool {
-	return t.Kind == columnar.Binary || t.Kind == columnar.VarBinary
-}
-
 // change makes the message that tells the target.
 func (e *evolution) change(truncate bool, reason string) *dataflow.Change {
-	return &dataflow.Change{Schema: e.schema, Renamed: e.renamed, Truncate: truncate, Reason: clip(reason)}
+	return &dataflow.Change{Schema: e.schema, Renamed: e.renamed, Dropped: e.removed, Truncate: truncate, Reason: clip(reason)}
 }
 
 // fit is adopt for a table whose target may not have the columns of src yet: a
@@ -221,14 +333,19 @@ func (t *table) fit(src *sourceTable, cells mysqlrow.Options) error {
 	if !t.def.Follow {
 		return t.adopt(src, cells)
 	}
-	schema := t.def.Schema
+	def := t.def
 	t.src = src
-	ev, err := t.evolve(src, src, "")
+	ev, err := t.evolve(src, src, "", false)
 	if err != nil {
 		return t.at(-1, err)
 	}
-	t.def.Schema = ev.schema
+	ev.apply(&t.def)
 	err = t.adopt(src, cells)
-	t.def.Schema = schema
+	t.def = def
 	return err
+}
+
+// apply gives a definition the columns of e.
+func (e *evolution) apply(def *Table) {
+	def.Schema, def.Origin, def.Metadata = e.schema, e.origin, e.metadata
 }

@@ -62,9 +62,9 @@ func (r *Reader) incomplete(t *table, err error) error {
 func (t *table) imageError(s *server, src *sourceTable) error {
 	setting := s.vars["binlog_row_image"]
 	var lacks []string
-	for i, f := range t.def.Schema.Fields {
-		j := src.index(f.Name)
-		if t.def.metadata(i) != "" || j < 0 || slices.ContainsFunc(src.primary, func(k string) bool { return strings.EqualFold(k, f.Name) }) {
+	for i := range t.def.Schema.Fields {
+		j := src.index(t.def.origin(i))
+		if t.def.metadata(i) != "" || j < 0 || slices.ContainsFunc(src.primary, func(k string) bool { return strings.EqualFold(k, t.def.origin(i)) }) {
 			continue
 		}
 		// A table without key has all columns in the image before.

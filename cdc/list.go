@@ -95,6 +95,34 @@ func (l *Lister) All(database string) ([]TableInfo, error) {
 	return list, l.mayPass(err)
 }
 
+// Matching describes the tables whose names match, without views.
+func (l *Lister) Matching(match func(database, table string) bool) ([]TableInfo, error) {
+	names, err := l.n.query("SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE " + realTables + " AND TABLE_SCHEMA NOT IN " + systemSchemas +
+		" ORDER BY TABLE_SCHEMA, TABLE_NAME")
+	if err != nil {
+		return nil, l.mayPass(err)
+	}
+	var out []TableInfo
+	for i := 0; i < len(names.rows); {
+		database := names.rows[i][0]
+		var wanted []string
+		for ; i < len(names.rows) && names.rows[i][0] == database; i++ {
+			if match(database, names.rows[i][1]) {
+				wanted = append(wanted, literal(names.rows[i][1]))
+			}
+		}
+		if len(wanted) == 0 {
+			continue
+		}
+		list, err := l.find(realTables + " AND TABLE_SCHEMA = " + literal(database) + " AND TABLE_NAME IN (" + strings.Join(wanted, ", ") + ")")
+		if err != nil {
+			return nil, l.mayPass(err)
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
 // One describes a table or view; what is not there is an error.
 func (l *Lister) One(database, name string) (TableInfo, error) {
 	list, err := l.find("TABLE_SCHEMA = " + literal(database) + " AND TABLE_NAME = " + literal(name))

@@ -22,6 +22,8 @@ const (
 	MetaPos  = "binlog_pos"
 	// MetaSeq counts the row changes of the table within the transaction, from 0.
 	MetaSeq = "tx_seq"
+	// MetaNone marks a column that is computed later; it is NULL until then.
+	MetaNone = "none"
 	// MetaSnapshot says that the row was read from the table.
 	MetaSnapshot = "is_snapshot"
 )
@@ -99,6 +101,8 @@ func (t *table) metadataColumn(i int, b *columnar.Batch, from []origin) arrow.Ar
 	switch key {
 	case MetaTable, MetaDatabase, MetaKind:
 		return t.names(key, b)
+	case MetaNone:
+		return array.MakeArrayOfNull(memory.DefaultAllocator, columnar.ArrowType(t.def.Schema.Fields[i].Type), b.Rows())
 	case MetaSnapshot:
 		return snapshotFlags(b, from == nil)
 	case MetaGTID, MetaFile:

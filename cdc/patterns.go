@@ -31,16 +31,17 @@ func (r *Reader) resolve(n *conn) error {
 	r.tables = r.tables[:0]
 	var all resultTable
 	var errs diag.List
-	for i, def := range r.cfg.Tables {
+	defs, ports := r.cfg.defs()
+	for i, def := range defs {
 		if def.TakesDeadLetters {
-			r.letters = &letters{port: i, name: def.Label}
+			r.letters = &letters{port: ports[i], name: def.Label}
 			continue
 		}
 		if def.Aside != "" {
 			continue
 		}
 		if !def.Pattern {
-			r.tables = append(r.tables, &table{def: def, port: i})
+			r.tables = append(r.tables, &table{def: def, port: ports[i]})
 			continue
 		}
 		if all.rows == nil {
@@ -58,7 +59,7 @@ func (r *Reader) resolve(n *conn) error {
 			errs = append(errs, def.noMatch(n, all))
 		}
 		for _, d := range found {
-			r.tables = append(r.tables, &table{def: d, port: i, shard: true})
+			r.tables = append(r.tables, &table{def: d, port: ports[i], shard: true})
 		}
 	}
 	return errs.Err()

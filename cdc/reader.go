@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -233,6 +234,14 @@ func (t *table) restoreVersion(ts tableState, cells mysqlrow.Options) error {
 	then := &sourceTable{columns: ts.Columns, primary: ts.Primary, indexed: now.indexed, engine: now.engine, rows: now.rows, rowBytes: now.rowBytes}
 	if sameColumns(now.columns, then.columns) {
 		return nil
+	}
+	if t.def.Evolution.Rename || t.def.Evolution.Drop {
+		t.leaving = map[string]bool{}
+		for _, c := range then.columns {
+			if now.index(c.Name) < 0 {
+				t.leaving[strings.ToLower(c.Name)] = true
+			}
+		}
 	}
 	return t.adopt(then, cells)
 }

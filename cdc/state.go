@@ -104,7 +104,7 @@ type tableState struct {
 func (r *Reader) stateKeys() map[*table]string {
 	keys, seen := make(map[*table]string, len(r.tables)), make(map[string]int, len(r.tables))
 	for _, t := range r.tables {
-		id := t.id()
+		id := t.id() + t.def.StateKey
 		if seen[id]++; seen[id] > 1 {
 			id += "#" + strconv.Itoa(seen[id])
 		}

@@ -53,6 +53,9 @@ type table struct {
 	// dropped counts, by lower-case name, how often the source dropped a column
 	// that the target keeps.
 	dropped map[string]int
+	// leaving are columns of a stored version that the source has no more: where the
+	// target does not have them either, the statement was carried out before a crash.
+	leaving map[string]bool
 	// reread asks for the table to be read again; healing for it to be emptied first.
 	reread, healing bool
 	// bad counts the rows that went to dead letters.
@@ -82,16 +85,16 @@ func (t *table) adopt(src *sourceTable, cells mysqlrow.Options) error {
 		if t.def.metadata(i) != "" {
 			continue
 		}
-		j := src.index(f.Name)
+		j := src.index(t.def.origin(i))
 		if j < 0 && t.def.Follow && f.Type.Nullable {
 			visible[i] = noColumn
 			continue
 		}
 		if j < 0 {
-			errs = append(errs, t.missingColumn(i, f.Name, src))
+			errs = append(errs, t.missingColumn(i, t.def.origin(i), src))
 			continue
 		}
-		if err := mysqlrow.CheckDeclared(src.columns[j], f.Type); err != nil {
+		if err := t.def.Evolution.Types.Check(src.columns[j], f.Type); err != nil {
 			errs.Add(t.at(i, err))
 			continue
 		}
@@ -103,7 +106,7 @@ func (t *table) adopt(src *sourceTable, cells mysqlrow.Options) error {
 		return errs
 	}
 	opt := cells
-	opt.Table = t.id()
+	opt.Table, opt.Mapping = t.id(), t.def.Evolution.Types
 	var key []int
 	for _, name := range src.primary {
 		j := src.index(name)

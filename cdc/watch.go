@@ -22,10 +22,18 @@ type Watch struct {
 	// Matches reports whether a table of that name is wanted. It is called from
 	// two goroutines.
 	Matches func(database, table string) bool
-	// Add makes the target of a table and leads a new port to it: it gives what the
-	// port reads, and its number. A *diag.Error that no retry cures says why the
-	// table stays out.
-	Add func(ctx context.Context, info *TableInfo, out dataflow.Collector) (Table, int, error)
+	// Add makes the targets of a table and leads ports to them: it gives what they
+	// read. A *diag.Error that no retry cures says why the table stays out; what
+	// comes beside it is there already.
+	Add func(ctx context.Context, info *TableInfo, out dataflow.Collector) ([]Added, error)
+}
+
+// Added is a port that a table fills which came.
+type Added struct {
+	Table Table
+	Port  int
+	// Joined says that other tables fill the port, too.
+	Joined bool
 }
 
 func (w *Watch) matches(database, table string) bool {
@@ -115,8 +123,29 @@ func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {
 	if err := n.exec("SELECT * FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
 		return info.Grant()
 	}
-	if t.def, t.port, err = r.cfg.Watch.Add(ctx, &info, r.run.out); err != nil {
-		return err
+	list, err := r.cfg.Watch.Add(ctx, &info, r.run.out)
+	for i := range list {
+		if err := r.takeUp(ctx, n, &list[i], src, end); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// takeUp begins to read a table that came into a port.
+func (r *Reader) takeUp(ctx context.Context, n *conn, a *Added, src *sourceTable, end mark) error {
+	t := &table{def: a.Table, port: a.Port, described: end}
+	if a.Joined {
+		i := slices.IndexFunc(r.tables, func(x *table) bool { return x.port == a.Port })
+		if i < 0 {
+			return &diag.Error{
+				Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.id(), Msg: "the tables that it is to join are set aside",
+				Hint: "let them go on, and restart the job",
+			}
+		}
+		// What the port has by now.
+		t.def = r.tables[i].def
+		t.def.Database, t.def.Name, t.def.Label = a.Table.Database, a.Table.Name, a.Table.Label
 	}
 	// From here on the port is there, whatever becomes of the table.
 	if err := t.fit(src, r.cells()); err != nil {

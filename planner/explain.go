@@ -39,9 +39,14 @@ func explainSource(b *strings.Builder, s *Source) {
 func (pl *Plan) explainPipe(b *strings.Builder, p *Pipe) {
 	s := &pl.Sinks[p.Sink]
 	fmt.Fprintf(b, "Calc %s: %s port %d -> %s, changelog [%s] -> [%s]\n", p.UID, pl.Sources[p.Source].UID, p.Port, s.UID, p.In, s.Mode)
-	if p.Identity {
+	switch {
+	case p.Reshape != nil && len(p.Reshape.Text) > 0:
+		for _, line := range p.Reshape.Text {
+			fmt.Fprintf(b, "  %s\n", line)
+		}
+	case p.Identity:
 		b.WriteString("  all columns as they are\n")
-	} else {
+	default:
 		for i, e := range p.Exprs {
 			f := s.Table.Schema.Fields[i]
 			fmt.Fprintf(b, "  %s = %s\n", f.Name, expr.String(e))

@@ -245,7 +245,7 @@ func (pl *Plan) beforeOf(source, port int) []int {
 			continue
 		}
 		sink := &pl.Sinks[p.Sink]
-		if sink.Connector.SinkMode(sink.Table) != connect.Upsert {
+		if sink.Connector.SinkMode(sink.Table) != connect.Upsert || p.Reshape != nil {
 			return nil
 		}
 		var cols []int

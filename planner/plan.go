@@ -45,6 +45,8 @@ type Pipe struct {
 	Filter expr.Expr
 	// Identity says that Exprs are the input columns as they are.
 	Identity bool
+	// Reshape computes rows of a port that follows its source; nil for Exprs alone.
+	Reshape *Reshape
 	// In is the changelog mode of the source.
 	In connect.ChangelogMode
 }
@@ -64,6 +66,18 @@ type Sink struct {
 	// Keeps says that the table keeps the rows it has, also where the job begins
 	// anew: they are of the same kind and nobody else's.
 	Keeps bool
+}
+
+// Reshape is how rows of a table that changes its columns become those of the
+// sink: Build says it for each form of the port.
+type Reshape struct {
+	// Build gives the columns of the target, how each is computed, and the filter,
+	// nil for all rows.
+	Build func(in *columnar.Schema) (out *columnar.Schema, exprs []expr.Expr, filter expr.Expr, err error)
+	// Text is the computed columns and the filter for EXPLAIN.
+	Text []string
+	// SoftDelete turns deletions into inserts.
+	SoftDelete bool
 }
 
 // InputSchema is the schema of the port that p reads.
@@ -178,17 +192,22 @@ type Result struct {
 	Left []connect.LeftOut
 	// Forgotten are uids of sinks that source and lake have no more: state of them is left behind.
 	Forgotten []string
-	// Extend plans a table that came while the job runs; nil if none may.
-	Extend func(ctx context.Context, d *connect.Discovered) (*Extension, error)
+	// Extend plans a table that came while the job runs, once for each of its
+	// targets; nil if none may.
+	Extend func(ctx context.Context, d *connect.Discovered) ([]*Extension, error)
 }
 
-// Extension is a table added to a plan: the last pipe and the last sink.
+// Extension is a table added to a plan.
 type Extension struct {
+	// Pipe and Sink are what was added for it, by index. Joined says that its rows
+	// go the way of others instead, and nothing was.
+	Pipe, Sink int
+	Joined     bool
 	// Steps make the table where it is missing.
 	Steps   []Step
 	Notices []configs.Notice
 	// Source and Port are where its rows come from.
 	Source, Port int
-	// Undo takes it out of the plan.
+	// Undo takes it, and what was added after it, out of the plan.
 	Undo func()
 }

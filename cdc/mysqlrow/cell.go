@@ -2,6 +2,7 @@ package mysqlrow
 
 import (
 	"math/bits"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -42,6 +43,8 @@ type cell struct {
 	charset *charset
 	// elem is the store of list elements.
 	elem store
+	// floatBits is the size of a FLOAT or DOUBLE that becomes text.
+	floatBits int
 	// binary says that the source holds bytes rather than text.
 	binary bool
 	// spaced keeps the blanks of JSON.
@@ -82,7 +85,10 @@ func newCell(c Column, target int, t columnar.DataType, opt Options) cell {
 		e.text = textDecimal
 		e.setScale(c.Scale, t)
 	case famFloat:
-		e.text = textFloat
+		e.text, e.floatBits = textFloat, 64
+		if c.DataType == "float" {
+			e.floatBits = 32
+		}
 	case famText, famEnum:
 		e.text = textText
 	case famSet:
@@ -234,9 +240,13 @@ func (c *cell) putFloat(v *vec, x float64) status {
 	if x == 0 {
 		x = 0
 	}
-	if c.store == storeF32 {
+	switch {
+	case c.store == storeF32:
 		v.f32 = append(v.f32, float32(x))
-	} else {
+	case c.store == storeBytes:
+		v.data = strconv.AppendFloat(v.data, x, 'g', -1, c.floatBits)
+		return v.endText()
+	default:
 		v.f64 = append(v.f64, x)
 	}
 	return okay

@@ -18,6 +18,9 @@ func intSink(t columnar.DataType, unsigned64 bool) func(*cell, *vec, int64) stat
 	case columnar.Int:
 		return putInt32
 	case columnar.BigInt:
+		if unsigned64 {
+			return putUint64
+		}
 		return putInt64
 	case columnar.Float:
 		return putIntFloat32
@@ -75,6 +78,15 @@ func putInt32(_ *cell, v *vec, x int64) status {
 }
 
 func putInt64(_ *cell, v *vec, x int64) status {
+	v.i64 = append(v.i64, x)
+	return okay
+}
+
+// putUint64 takes the bits of a BIGINT UNSIGNED, half of which do not fit.
+func putUint64(_ *cell, v *vec, x int64) status {
+	if x < 0 {
+		return outOfRange
+	}
 	v.i64 = append(v.i64, x)
 	return okay
 }

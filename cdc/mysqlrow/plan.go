@@ -54,6 +54,8 @@ type Options struct {
 	// ChunkKey holds the source columns by which the table is cut in chunks, in
 	// the order of an index over them; CutBy has to allow each. Empty: one chunk.
 	ChunkKey []int
+	// Mapping allows types that do not hold every value of their source.
+	Mapping Mapping
 }
 
 // Plan is how the rows of one table version become columns. It never changes
@@ -80,7 +82,7 @@ func NewPlan(cols []Column, targets []Target, opt Options) (*Plan, error) {
 			return nil, fmt.Errorf("planning the rows of %s: target %d takes source column %d, which is missing or taken", opt.Table, i, t.Column)
 		}
 		used[t.Column] = true
-		if err := CheckDeclared(cols[t.Column], t.Type); err != nil {
+		if err := opt.Mapping.Check(cols[t.Column], t.Type); err != nil {
 			return nil, p.inTable(err)
 		}
 		p.cells = append(p.cells, newCell(cols[t.Column], i, t.Type, opt))

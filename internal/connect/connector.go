@@ -28,7 +28,10 @@ type Table struct {
 	PartitionKeys []string
 	// Metadata maps a column of Schema to the metadata key it reads, if any.
 	Metadata map[string]string
-	Options  configs.Values
+	// Origin maps a column of Schema to the column of the source that it holds,
+	// where that has another name.
+	Origin  map[string]string
+	Options configs.Values
 	// Location is the folder or URL of a table that a catalog holds; empty for connector tables.
 	Location string
 }
@@ -76,6 +79,30 @@ type Connector interface {
 	CheckTable(t *Table) error
 }
 
+// ComputedColumn is the metadata key of a column of a source's table that is
+// computed from others later: it is NULL until then.
+const ComputedColumn = "none"
+
+// TableName names a table of a source.
+type TableName struct{ Database, Name string }
+
+// Evolution says how a copy takes the changes of the columns of its source. The
+// zero value adds and widens columns, and lets dropped ones stay.
+type Evolution struct {
+	// TypeModes change what the types of the source become, by the names of the
+	// source's connector.
+	TypeModes []string
+	// Rename and Drop let columns be renamed and dropped as the source does it;
+	// those of Keep stay in any case.
+	Rename, Drop bool
+	Keep         []string
+	// NoAdd, NoWiden and NoTruncate leave out what they name; NoReread does not
+	// read rows a second time for values of new columns.
+	NoAdd, NoWiden, NoTruncate, NoReread bool
+	// Stop refuses every change of columns.
+	Stop bool
+}
+
 // SourceTable is one table a source has to read: the output port is its index in SourceSpec.Tables.
 type SourceTable struct {
 	Table *Table
@@ -87,6 +114,12 @@ type SourceTable struct {
 	Before []int
 	// Follow asks for the changes of the table's columns, too: see dataflow.Change.
 	Follow bool
+	// Evolution says how, where Follow is set.
+	Evolution Evolution
+	// Shards are further tables whose rows go into the port.
+	Shards []TableName
+	// StateKey tells apart the states of a table that several ports read.
+	StateKey string
 	// Aside says why the table is not read for now, "" if it is: its state is kept.
 	Aside string
 	// BadRowsAside lets a row that cannot be read set the table aside.
@@ -113,9 +146,18 @@ type SourceSpec struct {
 type Watch struct {
 	// Spec says where to look and for which tables.
 	Spec DiscoverSpec
-	// Add plans and makes the target of a table and adds both to the running job,
-	// which out belongs to. It gives what the source reads for it, and the port.
-	Add func(ctx context.Context, d *Discovered, out dataflow.Collector) (SourceTable, int, error)
+	// Add plans and makes the targets of a table and adds all to the running job,
+	// which out belongs to. It gives what the source reads for it. The error is of
+	// what could not be added; what was added before it stays.
+	Add func(ctx context.Context, d *Discovered, out dataflow.Collector) ([]Added, error)
+}
+
+// Added is a port that a running source has to fill from a table that came.
+type Added struct {
+	Table SourceTable
+	Port  int
+	// Joined says that the port is there already, for other tables.
+	Joined bool
 }
 
 // SourceConnector makes sources.

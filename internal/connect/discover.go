@@ -3,24 +3,79 @@ package connect
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 
 	"leat/configs"
 	"leat/internal/columnar"
 )
 
-// TablePattern names tables of a source: one table, or with Table "*" all
-// tables of a database.
-type TablePattern struct{ Database, Table string }
+// TablePattern names tables of a source: one table, with Table "*" all tables of
+// a database, or all whose names match regular expressions as a whole.
+type TablePattern struct {
+	Database, Table string
+	// match is nil for names.
+	match *namePatterns
+}
+
+// namePatterns are the compiled Database and Table of a pattern, or one
+// expression over both, joined by a dot.
+type namePatterns struct{ database, table, both *regexp.Regexp }
+
+// PatternOf reads regular expressions for the names of databases and of tables.
+func PatternOf(database, table string) (TablePattern, error) {
+	db, err := wholeName(database)
+	if err != nil {
+		return TablePattern{}, err
+	}
+	name, err := wholeName(table)
+	return TablePattern{Database: database, Table: table, match: &namePatterns{database: db, table: name}}, err
+}
+
+// PatternOfBoth reads a regular expression for database.table.
+func PatternOfBoth(text string) (TablePattern, error) {
+	both, err := wholeName(text)
+	return TablePattern{Database: text, match: &namePatterns{both: both}}, err
+}
+
+// wholeName compiles a pattern that has to match all of a name.
+func wholeName(pattern string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile("^(?:" + pattern + ")$")
+	if err != nil {
+		var cause *syntax.Error
+		if errors.As(err, &cause) {
+			return nil, fmt.Errorf("reading the pattern '%s': %s: '%s'", pattern, cause.Code, cause.Expr)
+		}
+		return nil, fmt.Errorf("reading the pattern '%s': %w", pattern, err)
+	}
+	return re, nil
+}
 
 // String gives database.table.
-func (p TablePattern) String() string { return p.Database + "." + p.Table }
+func (p TablePattern) String() string {
+	if p.Table == "" {
+		return p.Database
+	}
+	return p.Database + "." + p.Table
+}
 
 // Open reports whether tables of later may match p.
-func (p TablePattern) Open() bool { return p.Table == "*" }
+func (p TablePattern) Open() bool { return p.match != nil || p.Table == "*" }
+
+// Regexp reports a pattern of regular expressions.
+func (p TablePattern) Regexp() bool { return p.match != nil }
 
 // Matches reports whether p names the table.
 func (p TablePattern) Matches(database, table string) bool {
+	switch {
+	case p.match != nil && p.match.both != nil:
+		return p.match.both.MatchString(database + "." + table)
+	case p.match != nil:
+		return p.match.database.MatchString(database) && p.match.table.MatchString(table)
+	}
 	return p.Database == database && (p.Table == "*" || p.Table == table)
 }
 
@@ -29,6 +84,10 @@ type DiscoverSpec struct {
 	// Options are those of a table of the source, without the name of the table.
 	Options          configs.Values
 	Include, Exclude []TablePattern
+	// TypeModes are those of Evolution, for the columns of new tables.
+	TypeModes []string
+	// Keyless takes tables without a primary key, too.
+	Keyless bool
 	// Stored is what the last checkpoint holds of the source, nil for nothing: its
 	// tables belong to the job although the source may have them no more.
 	Stored json.RawMessage

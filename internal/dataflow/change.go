@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"context"
+	"strings"
 
 	"leat/internal/columnar"
 )
@@ -16,11 +17,19 @@ type Change struct {
 	Schema *columnar.Schema
 	// Renamed gives columns another name, from the old one to the new; Schema has the new ones.
 	Renamed map[string]string
+	// Dropped are columns that are gone; Schema lacks them.
+	Dropped []string
 	// Truncate says that all rows from before are gone.
 	Truncate bool
 	// Reason is the statement that asked for it, for messages.
 	Reason string
 }
+
+// HiddenPrefix begins the names of columns that operators read and that no target has.
+const HiddenPrefix = "\x00"
+
+// Hidden reports the name of a column that no target has.
+func Hidden(name string) bool { return strings.HasPrefix(name, HiddenPrefix) }
 
 // Changer is an Operator or SinkWriter that follows changes of a table. An
 // operator gives the change as it is behind it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"leat/configs"
+	"leat/internal/columnar"
 	"leat/internal/connect"
 	"leat/internal/dataflow"
 	"leat/internal/dataflow/operators"
@@ -82,6 +83,20 @@ func pipeline(pl *planner.Plan, p *planner.Pipe, env connect.Env) (dataflow.Pipe
 
 func pipeOperators(pl *planner.Plan, p *planner.Pipe, env connect.Env) ([]dataflow.Operator, error) {
 	sink := &pl.Sinks[p.Sink]
+	var ops []dataflow.Operator
+	if p.Reshape != nil {
+		op, err := operators.NewReshape(pl.InputSchema(p), func(in *columnar.Schema) (operators.CalcSpec, error) {
+			out, exprs, filter, err := p.Reshape.Build(in)
+			return operators.CalcSpec{Filter: filter, Project: exprs, Schema: out, Table: sink.Table.Name, Env: expr.Env{Zone: env.Zone}}, err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("compiling %s: %w", p.UID, err)
+		}
+		ops = append(ops, op)
+		if p.Reshape.SoftDelete {
+			ops = append(ops, operators.SoftDelete{})
+		}
+	}
 	spec := operators.CalcSpec{
 		Filter: p.Filter, Schema: sink.Table.Schema, NotNull: sink.NotNull, CheckBefore: sink.Connector.SinkMode(sink.Table) == connect.All,
 		DropNulls: configs.NotNullEnforcer.Get(pl.Settings) == "DROP", Table: sink.Table.Name, Env: expr.Env{Zone: env.Zone},
@@ -96,5 +111,5 @@ func pipeOperators(pl *planner.Plan, p *planner.Pipe, env connect.Env) ([]datafl
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", p.UID, err)
 	}
-	return []dataflow.Operator{op}, nil
+	return append(ops, op), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"leat/configs"
 	"leat/internal/connect"
@@ -19,19 +20,25 @@ import (
 // watch is what source asks for tables that come while the attempt runs.
 func (st *starter) watch(at Attempt, source int) *connect.Watch {
 	pl := st.job.spec.Result.Plan
-	return &connect.Watch{Spec: *pl.Sources[source].Watch, Add: func(ctx context.Context, d *connect.Discovered, out dataflow.Collector) (connect.SourceTable, int, error) {
-		ext, err := st.job.spec.Result.Extend(ctx, d)
+	return &connect.Watch{Spec: *pl.Sources[source].Watch, Add: func(ctx context.Context, d *connect.Discovered, out dataflow.Collector) ([]connect.Added, error) {
+		list, err := st.job.spec.Result.Extend(ctx, d)
 		if err != nil {
-			return connect.SourceTable{}, 0, err
+			return nil, err
 		}
-		if err := st.extend(ctx, at, ext, out); err != nil {
-			ext.Undo()
-			return connect.SourceTable{}, 0, err
+		var added []connect.Added
+		for i, ext := range list {
+			if err := st.extend(ctx, at, ext, out); err != nil {
+				for _, rest := range slices.Backward(list[i:]) {
+					rest.Undo()
+				}
+				return added, err
+			}
+			for _, n := range ext.Notices {
+				st.job.tell(n.Msg)
+			}
+			added = append(added, connect.Added{Table: pl.Sources[ext.Source].Tables[ext.Port], Port: ext.Port, Joined: ext.Joined})
 		}
-		for _, n := range ext.Notices {
-			st.job.tell(n.Msg)
-		}
-		return pl.Sources[ext.Source].Tables[ext.Port], ext.Port, nil
+		return added, nil
 	}}
 }
 
@@ -43,8 +50,11 @@ func (st *starter) extend(ctx context.Context, at Attempt, ext *planner.Extensio
 	if !ok {
 		return errors.New("growing a job: its runtime cannot")
 	}
+	if ext.Joined {
+		return nil
+	}
 	pl := st.job.spec.Result.Plan
-	sink, pipe := &pl.Sinks[len(pl.Sinks)-1], &pl.Pipes[len(pl.Pipes)-1]
+	sink, pipe := &pl.Sinks[ext.Sink], &pl.Pipes[ext.Pipe]
 	if !at.Replace {
 		if err := guardEmpty(ctx, sink); err != nil {
 			return err

@@ -158,21 +158,24 @@ func (c Connector) watch(w *connect.Watch) *cdc.Watch {
 	if w == nil {
 		return nil
 	}
-	return &cdc.Watch{Matches: w.Spec.Wants, Add: func(ctx context.Context, info *cdc.TableInfo, out dataflow.Collector) (cdc.Table, int, error) {
+	return &cdc.Watch{Matches: w.Spec.Wants, Add: func(ctx context.Context, info *cdc.TableInfo, out dataflow.Collector) ([]cdc.Added, error) {
 		d := &discovery{spec: w.Spec, connector: c, seen: map[string]bool{}}
 		if err := d.checkOptions(); err != nil {
-			return cdc.Table{}, 0, err
+			return nil, err
 		}
 		def, err := d.readable(info)
 		if err != nil {
-			return cdc.Table{}, 0, err
+			return nil, err
 		}
 		found := &connect.Discovered{Database: info.Database, Name: info.Name, Comment: info.Comment, Bytes: info.Bytes, Table: def}
-		st, port, err := w.Add(ctx, found, out)
-		if err != nil {
-			return cdc.Table{}, 0, err
+		list, err := w.Add(ctx, found, out)
+		added := make([]cdc.Added, len(list))
+		for i, a := range list {
+			t := sourceTable(a.Table)
+			t.Database, t.Name, t.Label, t.Shards = info.Database, info.Name, info.ID(), nil
+			added[i] = cdc.Added{Table: t, Port: a.Port, Joined: a.Joined}
 		}
-		return sourceTable(st), port, nil
+		return added, err
 	}}
 }
 
@@ -214,6 +217,15 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
 		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, Aside: st.Aside, BadRowsAside: st.BadRowsAside, DeadLetters: st.DeadLetters, TakesDeadLetters: st.TakesDeadLetters, ChunkKey: chunkKey.Get(t.Options), AppendOnly: appendOnly.Get(t.Options),
 	}
+	ev := &st.Evolution
+	out.StateKey = st.StateKey
+	out.Evolution = cdc.Evolution{
+		Rename: ev.Rename, Drop: ev.Drop, Keep: ev.Keep, NoAdd: ev.NoAdd, NoWiden: ev.NoWiden, NoTruncate: ev.NoTruncate, NoReread: ev.NoReread, Stop: ev.Stop,
+	}
+	out.Evolution.Types, _ = mysqlrow.MappingOf(ev.TypeModes) // checked by Discover
+	for _, s := range st.Shards {
+		out.Shards = append(out.Shards, cdc.TableName(s))
+	}
 	if st.Before != nil {
 		out.Before = []string{}
 		for _, i := range st.Before {
@@ -232,6 +244,7 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 			out.ColumnPos = append(out.ColumnPos, t.ColumnPos[i])
 		}
 		out.Metadata = append(out.Metadata, t.Metadata[t.Schema.Fields[i].Name])
+		out.Origin = append(out.Origin, t.Origin[t.Schema.Fields[i].Name])
 	}
 	return out
 }

@@ -38,9 +38,12 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 	if err := d.readStored(); err != nil {
 		return nil, err
 	}
+	matched := map[connect.TablePattern]bool{}
 	for _, p := range spec.Include {
 		var list []cdc.TableInfo
-		if p.Open() {
+		if p.Regexp() {
+			list, err = lister.Matching(p.Matches)
+		} else if p.Open() {
 			list, err = lister.All(p.Database)
 		} else {
 			list = make([]cdc.TableInfo, 1)
@@ -60,8 +63,9 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 		for i := range list {
 			d.take(&list[i])
 		}
-		d.gone(p)
+		matched[p] = d.gone(p) || len(list) > 0
 	}
+	d.checkMatched(matched)
 	d.checkExcludes()
 	if err := d.errs.Err(); err != nil {
 		return nil, err
@@ -88,6 +92,14 @@ func (d *discovery) checkOptions() error {
 	v[database.Key], v[table.Key] = configs.Value{Text: "database"}, configs.Value{Text: "table"}
 	notices, errs := Options.Check(v, configs.CheckOptions{})
 	d.out.Notices = notices
+	if len(d.spec.TypeModes) > 0 {
+		if _, err := mysqlrow.MappingOf(d.spec.TypeModes); err != nil {
+			errs = append(errs, &diag.Error{Domain: diag.User, Code: diag.CodeBadOption, Msg: err.Error(), Hint: "write one of " + strings.Join(mysqlrow.MappingModes(), ", ")})
+		}
+	}
+	if slices.Contains(d.spec.TypeModes, "tinyint1-not-bool") && v[jdbcTinyInt.Key].Text == "true" {
+		errs = append(errs, notForCopies(jdbcTinyInt.Key, "it contradicts the type mapping tinyint1-not-bool"))
+	}
 	if appendOnly.Get(v) {
 		errs = append(errs, notForCopies(appendOnly.Key, "a copy follows updates and deletes"))
 	}
@@ -233,12 +245,16 @@ func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
 	if e := t.Unread(); e != nil {
 		return nil, diag.List{e}
 	}
+	types, err := mysqlrow.MappingOf(d.spec.TypeModes)
+	if err != nil {
+		return nil, diag.List{{Domain: diag.User, Code: diag.CodeBadOption, Msg: err.Error(), Hint: "write one of " + strings.Join(mysqlrow.MappingModes(), ", ")}}
+	}
 	var errs diag.List
 	def := &connect.Table{Name: t.ID(), Schema: &columnar.Schema{}, PrimaryKey: t.PrimaryKey, Metadata: map[string]string{}, Options: maps.Clone(d.spec.Options)}
 	// The server's names mean themselves, whatever signs they hold.
 	def.Options[database.Key], def.Options[table.Key] = configs.Value{Text: regexp.QuoteMeta(t.Database)}, configs.Value{Text: regexp.QuoteMeta(t.Name)}
 	for _, c := range t.Columns {
-		typ, err := mysqlrow.NaturalType(c)
+		typ, err := types.Type(c)
 		if err != nil {
 			from := len(errs)
 			errs.Add(err)
@@ -249,7 +265,7 @@ func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
 		}
 		def.Schema.Fields = append(def.Schema.Fields, columnar.Field{ID: len(def.Schema.Fields), Name: c.Name, Type: typ, Comment: c.Comment})
 	}
-	if len(t.PrimaryKey) == 0 {
+	if len(t.PrimaryKey) == 0 && !d.spec.Keyless {
 		errs = append(errs, &diag.Error{
 			Domain: diag.User, Code: diag.CodeNoPrimaryKey, Table: t.ID(),
 			Msg: "it has no primary key, so updates and deletes would find no row in the lake", Hint: "add a primary key over whole columns, or leave the table out",
@@ -259,7 +275,22 @@ func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
 		return nil, errs
 	}
 	errs.Add(d.connector.CheckTable(def))
+	if d.spec.Keyless {
+		errs = slices.DeleteFunc(errs, func(e *diag.Error) bool { return e.Code == diag.CodeNoPrimaryKey })
+	}
 	return def, errs
+}
+
+// checkMatched refuses regular expressions that match no table.
+func (d *discovery) checkMatched(matched map[connect.TablePattern]bool) {
+	for _, p := range d.spec.Include {
+		if p.Regexp() && !matched[p] && len(d.errs) == 0 && len(d.out.Tables)+len(d.out.Left) == 0 {
+			d.errs = append(d.errs, &diag.Error{
+				Domain: diag.User, Code: diag.CodeSourceTable, Msg: fmt.Sprintf("no table matches %s, or the user may not see it", p),
+				Hint: "correct the patterns, which have to match whole names, and check that the user has SELECT on the tables",
+			})
+		}
+	}
 }
 
 // checkExcludes tells of exclusions that leave nothing out.

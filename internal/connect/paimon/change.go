@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"leat/catalog"
@@ -33,23 +35,17 @@ func (w *writer) Change(ctx context.Context, c *dataflow.Change) (*dataflow.Chan
 // after a crash the change may have been made.
 func (s *sink) alter(ctx context.Context, c *dataflow.Change) error {
 	fields := s.table.Schema.Fields
-	var changes []catalog.SchemaChange
-	renamed := map[string]bool{}
-	for from, to := range c.Renamed {
-		if field(fields, to) == nil && field(fields, from) != nil {
-			changes = append(changes, catalog.RenameColumn{Path: []string{from}, To: to})
-			renamed[from] = true
+	changes, fields := renames(fields, c.Renamed)
+	for _, name := range c.Dropped {
+		if field(fields, name) != nil {
+			changes = append(changes, catalog.DropColumn{Path: []string{name}})
+			fields = slices.DeleteFunc(fields, func(f columnar.Field) bool { return f.Name == name })
 		}
 	}
 	for _, f := range c.Schema.Fields {
 		have := field(fields, f.Name)
-		for from, to := range c.Renamed {
-			if to == f.Name && renamed[from] {
-				have = field(fields, from)
-			}
-		}
 		switch {
-		case have == nil || renamed[f.Name]:
+		case have == nil:
 			changes = append(changes, catalog.AddColumn{Path: []string{f.Name}, Type: f.Type, Comment: f.Comment})
 		case !have.Type.EqualIgnoreNull(f.Type) || f.Type.Nullable && !have.Type.Nullable:
 			changes = append(changes, catalog.ModifyType{Path: []string{f.Name}, Type: f.Type})
@@ -63,6 +59,26 @@ func (s *sink) alter(ctx context.Context, c *dataflow.Change) error {
 	id := catalog.Identifier{Database: strings.TrimSuffix(path.Base(db), ".db"), Table: path.Base(s.path)}
 	_, err := lake.AlterTable(ctx, id, changes, catalog.AlterOptions{Emptied: c.Truncate})
 	return err
+}
+
+// renames gives the changes of names that are not made yet, one after the other
+// so that each name is free when it is given, and the columns after them.
+func renames(fields []columnar.Field, pairs map[string]string) (changes []catalog.SchemaChange, after []columnar.Field) {
+	after = slices.Clone(fields)
+	left := maps.Clone(pairs)
+	for again := true; again; {
+		again = false
+		for _, from := range slices.Sorted(maps.Keys(left)) {
+			have, to := field(after, from), left[from]
+			if have == nil || field(after, to) != nil {
+				continue
+			}
+			changes = append(changes, catalog.RenameColumn{Path: []string{from}, To: to})
+			have.Name, again = to, true
+			delete(left, from)
+		}
+	}
+	return changes, after
 }
 
 func field(fields []columnar.Field, name string) *columnar.Field {

@@ -94,20 +94,27 @@ func (c *Calc) Process(ctx context.Context, b *columnar.Batch, out func(*columna
 	return out(result)
 }
 
-// Change follows a change of the table that is passed on as it is: the columns
-// that must not be NULL keep their places.
+// Change follows a change of the table that is passed on as it is.
 func (c *Calc) Change(_ context.Context, ch *dataflow.Change) (*dataflow.Change, error) {
 	if c.project != nil || c.filter != nil {
 		return nil, fmt.Errorf("following %q: the rows are computed", ch.Reason)
 	}
-	c.spec.Schema = ch.Schema
-	notNull := c.spec.NotNull[:0:0]
-	for _, col := range c.spec.NotNull {
-		if col < len(ch.Schema.Fields) && !ch.Schema.Fields[col].Type.Nullable {
-			notNull = append(notNull, col)
+	was := c.spec.Schema
+	moved := func(list []int) []int {
+		out := list[:0:0]
+		for _, col := range list {
+			name := was.Fields[col].Name
+			if to, ok := ch.Renamed[name]; ok {
+				name = to
+			}
+			if i := ch.Schema.Index(name); i >= 0 {
+				out = append(out, i)
+			}
 		}
+		return out
 	}
-	c.spec.NotNull = notNull
+	c.spec.Schema, c.spec.Key = ch.Schema, moved(c.spec.Key)
+	c.spec.NotNull = slices.DeleteFunc(moved(c.spec.NotNull), func(col int) bool { return ch.Schema.Fields[col].Type.Nullable })
 	return ch, nil
 }
 

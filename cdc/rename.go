@@ -1,0 +1,30 @@
+package cdc
+
+// columnRename is a column that a statement gives another name.
+type columnRename struct{ from, to string }
+
+// renamedColumns reads RENAME COLUMN a TO b and CHANGE [COLUMN] a b … of a
+// statement. What it reads is checked against the columns before and after.
+func renamedColumns(statement string) []columnRename {
+	w := words(statement)
+	var out []columnRename
+	name := func(i int) bool { return i < len(w) && !w[i].literal && (w[i].quoted || isWord(w[i].text[0])) }
+	for i := range w {
+		switch {
+		case w[i].is("RENAME") && i+4 < len(w) && w[i+1].is("COLUMN") && name(i+2) && w[i+3].is("TO") && name(i+4):
+			out = append(out, columnRename{w[i+2].text, w[i+4].text})
+		case w[i].is("CHANGE"):
+			j := i + 1
+			if j < len(w) && w[j].is("COLUMN") && name(j+2) {
+				j++
+			}
+			if j+2 < len(w) && w[j].is("IF") && w[j+1].is("EXISTS") {
+				j += 2
+			}
+			if name(j) && name(j+1) {
+				out = append(out, columnRename{w[j].text, w[j+1].text})
+			}
+		}
+	}
+	return out
+}
