@@ -94,7 +94,7 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 			return nil, err
 		}
 	}
-	e.drop(t, next, gone)
+	e.drop(next, gone)
 	e.lift(next)
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		e.dropped[name]++
@@ -144,16 +144,19 @@ func (e *evolution) stays(i int) bool {
 func (e *evolution) rename(t *table, was, next *sourceTable, p columnRename) bool {
 	i := e.place(p.from)
 	switch {
-	case !e.rules.Rename || e.shared || was.index(p.from) < 0 || next.index(p.from) >= 0 || was.index(p.to) >= 0 || next.index(p.to) < 0:
+	case !e.rules.Rename || e.shared || was.index(p.from) < 0 || next.index(p.from) >= 0 || next.index(p.to) < 0:
 		return false
-	case i < 0:
+	case i < 0: // it is not in the lake
 		return e.place(p.to) >= 0 && e.dropped[strings.ToLower(p.to)] == 0 // done before a crash
-	case e.origin[i] != "" || e.hidden(i):
-		e.origin[i] = next.columns[next.index(p.to)].Name
-		return true
-	case e.stays(i) || slices.ContainsFunc(t.src.primary, func(k string) bool { return strings.EqualFold(k, p.from) }):
+	case e.origin[i] == "" && !e.hidden(i) && (e.stays(i) || slices.ContainsFunc(t.src.primary, func(k string) bool { return strings.EqualFold(k, p.from) })):
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' keeps its name in the lake, because the table is built on it", p.from))
 		return false
+	case was.index(p.to) >= 0 && !e.makeRoom(p.to):
+		return false
+	}
+	if i = e.place(p.from); e.origin[i] != "" || e.hidden(i) {
+		e.origin[i] = next.columns[next.index(p.to)].Name
+		return true
 	}
 	if fieldIndex(e.schema, p.to) >= 0 {
 		j := fieldIndex(e.schema, p.to)
@@ -167,8 +170,35 @@ func (e *evolution) rename(t *table, was, next *sourceTable, p columnRename) boo
 	return true
 }
 
+// makeRoom takes away a column that the source drops in the same statement in
+// which it gives its name to another, and reports whether it could.
+func (e *evolution) makeRoom(name string) bool {
+	i := e.place(name)
+	switch {
+	case i < 0:
+		return true
+	case e.stays(i) || e.hidden(i) || e.origin[i] != "":
+		return false
+	case e.rules.Drop:
+		e.remove(i)
+		return true
+	default:
+		e.dropped[strings.ToLower(name)]++
+		return e.setAside(i, name) < 0
+	}
+}
+
+// remove drops column i.
+func (e *evolution) remove(i int) {
+	name := e.schema.Fields[i].Name
+	e.removed, e.changed = append(e.removed, name), true
+	e.notes = append(e.notes, fmt.Sprintf("column '%s' is dropped", name))
+	e.schema.Fields = slices.Delete(e.schema.Fields, i, i+1)
+	e.origin, e.metadata = slices.Delete(e.origin, i, i+1), slices.Delete(e.metadata, i, i+1)
+}
+
 // drop removes the columns that the source has no more, where the rules say so.
-func (e *evolution) drop(t *table, next *sourceTable, gone map[string]bool) {
+func (e *evolution) drop(next *sourceTable, gone map[string]bool) {
 	if !e.rules.Drop || e.shared {
 		return
 	}
@@ -177,11 +207,7 @@ func (e *evolution) drop(t *table, next *sourceTable, gone map[string]bool) {
 		if i < 0 || next.index(name) >= 0 || e.stays(i) || e.hidden(i) {
 			continue
 		}
-		e.removed = append(e.removed, e.schema.Fields[i].Name)
-		e.notes = append(e.notes, fmt.Sprintf("column '%s' is dropped", e.schema.Fields[i].Name))
-		e.schema.Fields = slices.Delete(e.schema.Fields, i, i+1)
-		e.origin, e.metadata = slices.Delete(e.origin, i, i+1), slices.Delete(e.metadata, i, i+1)
-		e.changed = true
+		e.remove(i)
 		delete(gone, name)
 	}
 	slices.Sort(e.removed)

@@ -330,7 +330,7 @@ func bindActionTruncate(_ *Session, x expr.Expr, args []string) (expr.Expr, erro
 }
 
 // bindActionCast is a constant, of STRING where no type is given.
-func bindActionCast(s *Session, _ expr.Expr, args []string) (expr.Expr, error) {
+func bindActionCast(_ *Session, _ expr.Expr, args []string) (expr.Expr, error) {
 	literal := expr.LitString(strings.Trim(args[0], "'"))
 	if len(args) == 1 {
 		// STRING, not CHAR(n).

@@ -64,7 +64,7 @@ func (y *syncer) collect(found []connect.Discovered) []*copyGroup {
 				out = append(out, g)
 			}
 			if err := y.join(g, d, rules); err != nil {
-				y.reject([]*connect.Discovered{d}, err)
+				y.s.fail(err) // whoever asked for both has to choose
 			}
 		}
 	}

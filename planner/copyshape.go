@@ -33,6 +33,8 @@ type copyRules struct {
 	noSourceKey bool
 	options     configs.Values
 	softDelete  bool
+	// replaces lets an item take the place of the column of the source of its name.
+	replaces bool
 }
 
 // copyItem is all columns of the source, or one column.
@@ -87,7 +89,7 @@ func (s *Session) shape(d *connect.Discovered, rules *copyRules) (*copyShape, er
 	}
 	named := map[string]bool{}
 	for _, it := range items {
-		if !it.star {
+		if !it.star && rules.replaces {
 			named[strings.ToLower(it.column.name)] = true
 		}
 	}
@@ -158,9 +160,7 @@ func (r *copyRules) relation(src []columnar.Field) (*relation, []string) {
 	for _, key := range r.metadata {
 		names[key] = key
 	}
-	for alias, key := range r.aliases {
-		names[alias] = key
-	}
+	maps.Copy(names, r.aliases)
 	var keys []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		key := names[name]

@@ -77,7 +77,13 @@ func (y *syncer) place(ctx context.Context, at CopyName, d *connect.Discovered, 
 		}
 		return y.existing(ctx, at, have, want, shape)
 	}
-	if _, given := want.Options[configs.Bucket.Key]; !given && len(want.PrimaryKeys) > 0 {
+	_, given := want.Options[configs.Bucket.Key]
+	crosses := len(want.PrimaryKeys) > 0 && slices.ContainsFunc(want.PartitionKeys, func(k string) bool { return !slices.Contains(want.PrimaryKeys, k) })
+	switch {
+	case given || len(want.PrimaryKeys) == 0:
+	case crosses:
+		want.Options[configs.Bucket.Key] = "-1" // rows of a key move between partitions
+	default:
 		n := bucketsFor(d.Bytes)
 		want.Options[configs.Bucket.Key] = strconv.Itoa(n)
 		y.buckets[n] = append(y.buckets[n], db+"."+at.Table)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"leat/internal/connect"
+	"leat/internal/dataflow"
 	"leat/internal/expr"
 )
 
@@ -32,7 +33,12 @@ func explainSource(b *strings.Builder, s *Source) {
 	}
 	fmt.Fprintf(b, "Source %s (%s, %s)\n", s.UID, s.Connector.Name(), kind)
 	for i, t := range s.Tables {
-		fmt.Fprintf(b, "  port %d: %s [%s]\n", i, t.Table.Name, strings.Join(t.Schema().Names(), ", "))
+		names := []string{t.Table.Name}
+		for _, s := range t.Shards {
+			names = append(names, s.Database+"."+s.Name)
+		}
+		columns := strings.ReplaceAll(strings.Join(t.Schema().Names(), ", "), dataflow.HiddenPrefix, "read ")
+		fmt.Fprintf(b, "  port %d: %s [%s]\n", i, strings.Join(names, ", "), columns)
 	}
 }
 

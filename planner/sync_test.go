@@ -3,6 +3,7 @@ package planner_test
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,14 +46,16 @@ func (d described) Discover(_ context.Context, spec connect.DiscoverSpec) (*conn
 		for i, c := range v.Columns {
 			f.Table.Schema.Fields = append(f.Table.Schema.Fields, columnar.Field{ID: i, Name: c.Name.Text, Type: c.Type})
 		}
-		for _, n := range v.PrimaryKey.Columns {
-			f.Table.PrimaryKey = append(f.Table.PrimaryKey, n.Text)
-		}
-		for _, p := range spec.Include {
-			if p.Matches(f.Database, f.Name) {
-				out.Tables = append(out.Tables, f)
+		if v.PrimaryKey != nil {
+			for _, n := range v.PrimaryKey.Columns {
+				f.Table.PrimaryKey = append(f.Table.PrimaryKey, n.Text)
 			}
 		}
+		if !spec.Wants(f.Database, f.Name) {
+			continue
+		}
+		f.Matched = !slices.ContainsFunc(spec.Include, func(p connect.TablePattern) bool { return !p.Open() && p.Matches(f.Database, f.Name) })
+		out.Tables = append(out.Tables, f)
 	}
 	return out, nil
 }
@@ -61,18 +64,28 @@ func (d described) Discover(_ context.Context, spec connect.DiscoverSpec) (*conn
 //
 //	sync include=db.table[,…] [database=DB] [name=NAME] [K=V]…    plan copies, K are options of the tables
 //	apply …                                                       plan them and make the tables
+//
+// Lines --name value in front of the tables are arguments of Paimon's actions.
 func TestSyncs(t *testing.T) {
 	t.Parallel()
 	warehouse := t.TempDir()
-	datadriven.RunTest(t, "testdata/sync/tables.txt", func(t *testing.T, d *datadriven.TestData) string {
-		t.Helper()
-		return strings.ReplaceAll(sync(t, d, warehouse), warehouse, "WAREHOUSE")
+	datadriven.Walk(t, "testdata/sync", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			t.Helper()
+			return strings.ReplaceAll(sync(t, d, warehouse), warehouse, "WAREHOUSE")
+		})
 	})
 }
 
 func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 	t.Helper()
-	script, err := sqlfront.Parse("server", d.Input, func(string) (string, bool) { return "", false })
+	args, tables := planner.SyncArgs{}, d.Input
+	for strings.HasPrefix(tables, "--") {
+		line, rest, _ := strings.Cut(tables, "\n")
+		name, value, _ := strings.Cut(line[2:], " ")
+		args[name], tables = append(args[name], value), rest
+	}
+	script, err := sqlfront.Parse("server", tables, func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +93,7 @@ func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 		"hostname": {Text: "db"}, "username": {Text: "leat"}, "password": {Text: ""},
 	}}
 	settings := configs.Values{}
+	var b strings.Builder
 	for _, arg := range d.CmdArgs {
 		for _, v := range arg.Vals {
 			switch arg.Key {
@@ -95,7 +109,12 @@ func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 			}
 		}
 	}
-	var b strings.Builder
+	if len(args) > 0 {
+		if _, err := args.Apply(&spec, "shop"); err != nil {
+			diag.Render(&b, err, func(string) (string, bool) { return "", false })
+			return b.String()
+		}
+	}
 	r, err := planner.SyncTables(t.Context(), spec, planner.Env{
 		Registry: connect.NewRegistry(described{script: script}), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: settings, Warehouse: warehouse,
 	})

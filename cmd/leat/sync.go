@@ -12,9 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"leat/configs"
-	"leat/internal/connect"
 	"leat/internal/connect/builtin"
-	"leat/internal/diag"
 	"leat/internal/job"
 	"leat/planner"
 )
@@ -22,13 +20,13 @@ import (
 // syncFlags are the flags of `leat sync mysql`.
 type syncFlags struct {
 	fresh, replace, catchUp bool
-	url, database           string
+	url, from               string
 	include, exclude        []string
-	mysqlConf, tableConf    []string
-	// includingTables and excludingTables are the flags of Paimon's actions.
-	includingTables, excludingTables string
-	from, onBadRow, deadLetters      string
-	rollback, reset                  bool
+	mysqlConf               []string
+	rollback, reset         bool
+	// lists and texts are the arguments of Paimon's actions, by their names.
+	lists map[string]*[]string
+	texts map[string]*string
 }
 
 func (a *app) syncCommand() *cobra.Command {
@@ -61,8 +59,8 @@ a primary key. A table that is named itself and cannot be carried is refused.
 
 The password is that of --url, in which ${NAME} is an environment variable, or else
 LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and
---table-conf those of a Paimon table. The flags of Paimon's actions are read, too:
---mysql_conf, --table_conf, --database, --including_tables, --excluding_tables.`,
+--table-conf those of a Paimon table. The flags of Paimon's actions mysql_sync_table
+and mysql_sync_database are read by their names, with dashes or underscores.`,
 		Example: `  leat sync mysql --url mysql://leat@db:3306/ --include shop.orders,shop.users --warehouse ./lake
   leat sync mysql --url 'mysql://leat:${PW}@db/' --include 'shop.*' --exclude shop.log --warehouse ./lake --catch-up
   leat sync mysql --url mysql://leat@db/shop --include orders --warehouse ./lake --table-conf bucket=8`,
@@ -77,13 +75,15 @@ LEAT_MYSQL_PASSWORD. --mysql-conf takes the options of a mysql-cdc table and
 	fl.StringVar(&f.url, "url", "", "mysql://user:password@host:port/[database]")
 	fl.StringArrayVar(&f.include, "include", nil, "tables as database.table, or database.* for all; several by commas or by repeating the flag")
 	fl.StringArrayVar(&f.exclude, "exclude", nil, "tables to leave out, written like --include")
-	fl.StringVar(&f.database, "database", "", "database of the copies (default that of the source)")
 	fl.StringArrayVar(&f.mysqlConf, "mysql-conf", nil, "KEY=VALUE, an option of a mysql-cdc table")
-	fl.StringArrayVar(&f.tableConf, "table-conf", nil, "KEY=VALUE, an option of the tables of the lake")
-	fl.StringVar(&f.includingTables, "including-tables", "", "tables of the database of --mysql-conf database-name, as a|b or .*")
-	fl.StringVar(&f.excludingTables, "excluding-tables", "", "tables of that database to leave out, as a|b")
-	fl.StringVar(&f.onBadRow, "on-bad-row", "stop", "what a row does that cannot be read: stop the job, set-aside its table, or go as a dead-letter into a table")
-	fl.StringVar(&f.deadLetters, "dead-letter-table", "", "with --on-bad-row dead-letter: the table, as database.table (default leat_dead_letters in the database of the first copy)")
+	f.lists, f.texts = map[string]*[]string{}, map[string]*string{}
+	for _, a := range planner.SyncArguments() {
+		if a.List {
+			f.lists[a.Name] = fl.StringArray(a.Name, nil, a.Help)
+		} else {
+			f.texts[a.Name] = fl.String(a.Name, "", a.Help)
+		}
+	}
 	fl.BoolVar(&f.catchUp, "catch-up", false, "end once everything committed in the source at the start is in the lake")
 	fl.BoolVar(&f.fresh, "fresh", false, "begin anew instead of resuming; refused over tables that hold rows")
 	fl.BoolVar(&f.replace, "replace", false, "with --fresh: overwrite tables that hold rows")
@@ -101,7 +101,7 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	if err != nil {
 		return err
 	}
-	spec, err := f.spec(os.LookupEnv)
+	spec, ofCatalog, err := f.spec(os.LookupEnv)
 	if err != nil {
 		return err
 	}
@@ -110,6 +110,9 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 		return err
 	}
 	warehouse := a.settings.v.GetString("warehouse")
+	if warehouse == "" {
+		warehouse = ofCatalog
+	}
 	if warehouse == "" {
 		return usageError("--warehouse is missing", "add --warehouse DIR")
 	}
@@ -147,29 +150,29 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	return runJob(cmd.Context(), j, p)
 }
 
-// spec makes of the flags what the planner asks for. Options that --mysql-conf
-// gives win over --url.
-func (f *syncFlags) spec(env func(string) (string, bool)) (planner.SyncSpec, error) {
-	spec := planner.SyncSpec{Connector: "mysql-cdc", Options: configs.Values{}, Database: f.database}
+// spec makes of the flags what the planner asks for, and the warehouse that they
+// name. Options that --mysql-conf gives win over --url.
+func (f *syncFlags) spec(env func(string) (string, bool)) (spec planner.SyncSpec, warehouse string, err error) {
+	spec = planner.SyncSpec{Connector: "mysql-cdc", Options: configs.Values{}}
 	database := ""
 	if f.url != "" {
 		u, err := parseMySQLURL(f.url, env)
 		if err != nil {
-			return spec, err
+			return spec, "", err
 		}
 		u.options(spec.Options)
 		database = u.database
 	}
-	conf, err := pairs("--mysql-conf", f.mysqlConf)
+	conf, err := planner.ReadPairs("mysql_conf", f.mysqlConf)
 	if err != nil {
-		return spec, err
+		return spec, "", err
 	}
 	maps.Copy(spec.Options, conf)
 	if _, ok := spec.Options["hostname"]; !ok {
-		return spec, usageError("the server is missing", "add --url mysql://user@host:3306/")
+		return spec, "", usageError("the server is missing", "add --url mysql://user@host:3306/")
 	}
 	if _, ok := spec.Options["username"]; !ok {
-		return spec, usageError("the account of the server is missing", "write it in --url: mysql://user@host:3306/")
+		return spec, "", usageError("the account of the server is missing", "write it in --url: mysql://user@host:3306/")
 	}
 	if _, ok := spec.Options["password"]; !ok {
 		word, _ := env("LEAT_MYSQL_PASSWORD")
@@ -178,71 +181,28 @@ func (f *syncFlags) spec(env func(string) (string, bool)) (planner.SyncSpec, err
 	if v, ok := spec.Options["database-name"]; ok {
 		database = v.Text
 	}
-	single := spec.Options["table-name"].Text
-	delete(spec.Options, "database-name")
-	delete(spec.Options, "table-name")
-	if spec.Include, spec.Exclude, err = f.tables(database, single); err != nil {
-		return spec, err
+	if spec.Include, err = patterns("--include", f.include, database); err != nil {
+		return spec, "", err
 	}
-	switch f.onBadRow {
-	case "stop":
-	case "set-aside":
-		spec.BadRowsAside = true
-	case "dead-letter":
-		spec.BadRowsKept, spec.DeadLetterTable = true, f.deadLetters
-	default:
-		return spec, usageError(fmt.Sprintf("--on-bad-row '%s' is not known", f.onBadRow), "write stop, set-aside or dead-letter")
+	if spec.Exclude, err = patterns("--exclude", f.exclude, database); err != nil {
+		return spec, "", err
 	}
-	if f.deadLetters != "" && !spec.BadRowsKept {
-		return spec, usageError("--dead-letter-table was given without --on-bad-row dead-letter", "add --on-bad-row dead-letter, or leave it out")
-	}
-	spec.TableOptions, err = pairs("--table-conf", f.tableConf)
-	return spec, err
+	warehouse, err = f.args().Apply(&spec, database)
+	return spec, warehouse, err
 }
 
-// tables gives the patterns of all flags that name tables. database is that of
-// names without one; single is the option table-name.
-func (f *syncFlags) tables(database, single string) (include, exclude []connect.TablePattern, err error) {
-	if include, err = patterns("--include", f.include, database); err != nil {
-		return nil, nil, err
-	}
-	if exclude, err = patterns("--exclude", f.exclude, database); err != nil {
-		return nil, nil, err
-	}
-	for _, x := range []struct {
-		flag, text string
-		to         *[]connect.TablePattern
-	}{
-		{"--mysql-conf table-name", single, &include},
-		{"--including-tables", f.includingTables, &include},
-		{"--excluding-tables", f.excludingTables, &exclude},
-	} {
-		if x.text == "" {
-			continue
+// args gives the flags that name arguments of the actions.
+func (f *syncFlags) args() planner.SyncArgs {
+	out := planner.SyncArgs{}
+	for name, v := range f.lists {
+		if len(*v) > 0 {
+			out[name] = *v
 		}
-		more, err := alternatives(x.flag, x.text, database)
-		if err != nil {
-			return nil, nil, err
+	}
+	for name, v := range f.texts {
+		if *v != "" {
+			out[name] = []string{*v}
 		}
-		*x.to = append(*x.to, more...)
 	}
-	if len(include) == 0 {
-		return nil, nil, usageError("no table is named", "add --include database.table, or --include 'database.*'")
-	}
-	return include, exclude, nil
-}
-
-// pairs reads KEY=VALUE flags. Values are never printed: they may be passwords.
-func pairs(flag string, list []string) (configs.Values, error) {
-	v := configs.Values{}
-	var errs diag.List
-	for _, p := range list {
-		k, text, ok := strings.Cut(p, "=")
-		if k = strings.TrimSpace(k); !ok || k == "" {
-			errs.Add(usageError(flag+" has no 'key='", "write "+flag+" key=value"))
-			continue
-		}
-		v[k] = configs.Value{Text: strings.TrimSpace(text)}
-	}
-	return v, errs.Err()
+	return out
 }

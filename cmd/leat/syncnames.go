@@ -197,22 +197,3 @@ func word(s string) (name, rest string, err error) {
 	}
 	return "", "", errors.New("a backtick is not closed")
 }
-
-// alternatives reads a regular expression that is no more than names between
-// bars, or .* for all.
-func alternatives(flag, text, database string) ([]connect.TablePattern, error) {
-	if database == "" {
-		return nil, usageError(flag+" needs a database", "add it to --url, as mysql://user@host:3306/database")
-	}
-	var out []connect.TablePattern
-	for alt := range strings.SplitSeq(strings.Trim(text, "()"), "|") {
-		switch alt = strings.TrimSpace(alt); {
-		case alt == ".*":
-			alt = "*"
-		case alt == "" || strings.ContainsAny(alt, `\^$*+?()[]{}.`):
-			return nil, usageError(fmt.Sprintf("%s: '%s' is a regular expression, of which leat reads names between bars and .*", flag, text), "name the tables, as a|b, or use --include and --exclude")
-		}
-		out = append(out, connect.TablePattern{Database: database, Table: alt})
-	}
-	return out, nil
-}

@@ -115,18 +115,33 @@ func rounds(t *testing.T, kinds []string, f func(t *testing.T, kind string, seed
 // rows of the source under the columns that it has then.
 func TestSyncFollowsColumns(t *testing.T) {
 	t.Parallel()
-	rounds(t, []string{"FULL", "MINIMAL"}, followColumns)
+	rounds(t, []string{"FULL", "MINIMAL", "FOLLOW"}, followColumns)
 }
 
-func followColumns(t *testing.T, metadata string, seed uint64) {
-	c := newCopies(t, "e2e_sync_shapes_"+strings.ToLower(metadata))
+// followColumns copies under a kind of metadata of the log; FOLLOW renames and
+// drops columns of the lake, too.
+func followColumns(t *testing.T, kind string, seed uint64) {
+	c := newCopies(t, "e2e_sync_shapes_"+strings.ToLower(kind))
+	metadata := strings.Replace(kind, "FOLLOW", "FULL", 1)
+	args := func() []string {
+		list := c.args("DB.shape,DB.calm", "--name", "shapes")
+		if kind == "FOLLOW" {
+			list = append(list, "--rename_columns", "follow", "--drop-columns", "follow")
+		}
+		return list
+	}
+	catchUp := func() {
+		t.Helper()
+		if r := c.job.Leat(append(args(), "--catch-up")...); r.Code != 0 {
+			t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
+		}
+	}
 	c.server = judge.OwnMySQL(t, "--binlog-row-metadata="+metadata)
 	c.exec("CREATE DATABASE "+c.db, "CREATE TABLE DB.shape (id INT NOT NULL PRIMARY KEY, v INT)", "CREATE TABLE DB.calm (id INT NOT NULL PRIMARY KEY, v INT)", "INSERT INTO DB.calm VALUES (1, 1)")
 	s := &shaper{c: c, rnd: rand.New(rand.NewPCG(seed, 3))}
 	s.rows()
-	const include = "DB.shape,DB.calm"
 	for range 5 {
-		run := c.job.StartCommand(c.args(include, "--name", "shapes")...)
+		run := c.job.StartCommand(args()...)
 		for range 4 {
 			time.Sleep(time.Duration(50+s.rnd.IntN(300)) * time.Millisecond)
 			s.change()
@@ -142,7 +157,7 @@ func followColumns(t *testing.T, metadata string, seed uint64) {
 			run.Stop()
 		}
 	}
-	c.mustRun(include, "--name", "shapes")
+	catchUp()
 
 	var got []judge.Row
 	names := append([]string{"id", "v"}, s.columns...)
@@ -151,6 +166,8 @@ func followColumns(t *testing.T, metadata string, seed uint64) {
 		for k, v := range row {
 			if slices.Contains(names, k) || k == "_kind" {
 				kept[k] = v
+			} else if kind == "FOLLOW" && !strings.Contains(k, "_dropped_") {
+				t.Errorf("column %s is still there, after\n  %s", k, strings.Join(s.log, "\n  "))
 			}
 		}
 		got = append(got, kept)
@@ -161,7 +178,7 @@ func followColumns(t *testing.T, metadata string, seed uint64) {
 	c.lake("calm").CheckJava(t, c.rows("calm"))
 	// A schema file that a killed process left half made is nobody's after a minute.
 	age(t, filepath.Join(c.job.Warehouse(), c.db+".db", "shape", "schema"))
-	c.mustRun(include, "--name", "shapes")
+	catchUp()
 	c.lake("calm").CheckNoOrphans(t)
 	c.lake("shape").CheckNoOrphans(t)
 	t.Logf("%d statements, %d rows at the end", len(s.log), len(got))

@@ -35,13 +35,16 @@ func (w *writer) Change(ctx context.Context, c *dataflow.Change) (*dataflow.Chan
 // after a crash the change may have been made.
 func (s *sink) alter(ctx context.Context, c *dataflow.Change) error {
 	fields := s.table.Schema.Fields
-	changes, fields := renames(fields, c.Renamed)
+	var changes []catalog.SchemaChange
+	fields = slices.Clone(fields)
 	for _, name := range c.Dropped {
 		if field(fields, name) != nil {
 			changes = append(changes, catalog.DropColumn{Path: []string{name}})
 			fields = slices.DeleteFunc(fields, func(f columnar.Field) bool { return f.Name == name })
 		}
 	}
+	more, fields := renames(fields, c.Renamed)
+	changes = append(changes, more...)
 	for _, f := range c.Schema.Fields {
 		have := field(fields, f.Name)
 		switch {
