@@ -85,7 +85,7 @@ func TestSyncKeepsBadRows(t *testing.T) {
 	// The table stays one of the job, and those of before stay in it.
 	c.mustRun(include, "--name", name, "--mysql-conf", "leat.zero-date=error")
 	c.refused(c.run(include, "--catch-up", "--name", name, "--on-bad-row", "dead-letter", "--dead-letter-table", "other"), 2, "the job sends rows that it cannot read to lake."+c.db+".leat_dead_letters, not to lake."+c.db+".other")
-	c.refused(c.run(include, "--catch-up", "--name", name, "--dead-letter-table", "other"), 2, "--dead-letter-table was given without --on-bad-row dead-letter")
+	c.refused(c.run(include, "--catch-up", "--name", name, "--dead-letter-table", "other"), 2, "--dead-letter-table: it was given without --on-bad-row dead-letter")
 	c.refused(c.run(include, "--catch-up", "--name", "new", "--on-bad-row", "dead-letter", "--dead-letter-table", "bad"), 2, c.db+".bad: it is the copy of a table")
 	c.mustRun(include, append([]string{"--fresh", "--replace"}, flags...)...)
 	if got := c.letters(c.db + ".leat_dead_letters"); !cmp.Equal(want, got) {
