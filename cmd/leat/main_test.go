@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -29,6 +32,26 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits, "await": await},
 	})
+}
+
+// TestStoppedBeforeItBegan sends the signal while a script is planned.
+func TestStoppedBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "job.sql")
+	script := "CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = 'file://" + t.TempDir() + "');\nUSE CATALOG lake;\nCREATE DATABASE IF NOT EXISTS d;\nUSE d;\n" +
+		"CREATE TABLE t (id INT);\nINSERT INTO t SELECT id FROM default_catalog.default_database.gone;\n"
+	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var says bytes.Buffer
+	root := newApp().root()
+	root.SetArgs([]string{"run", file, "--state-dir", t.TempDir()})
+	root.SetErr(&says)
+	if err := root.ExecuteContext(ctx); err != nil || says.String() != "stopped before the job began\n" {
+		t.Errorf("%v, %q", err, says.String())
+	}
 }
 
 // exits runs a command and requires its exit code: exits 2 leat run x.sql.

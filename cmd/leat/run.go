@@ -61,7 +61,7 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	result, err := a.plan(cmd, file, f.vars)
 	if err != nil {
-		return err
+		return stoppedEarly(cmd, err)
 	}
 	errOut := cmd.ErrOrStderr()
 	for _, n := range result.Notices {
@@ -93,6 +93,16 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 		Notice: func(text string) { p.print("notice: " + text) },
 	})
 	return runJob(cmd.Context(), j, p)
+}
+
+// stoppedEarly is nil instead of what a signal made of the planning of a job: there
+// was nothing to stop yet.
+func stoppedEarly(cmd *cobra.Command, err error) error {
+	if cmd.Context().Err() == nil {
+		return err
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "stopped before the job began")
+	return nil
 }
 
 // quiet prints rows and is silent about statements without.

@@ -235,6 +235,8 @@ var kinds = []kind{
 		for i := range b {
 			b[i] = byte(r.Uint32())
 		}
+		// A version and the variant that has versions: the server refuses some of the others.
+		b[6], b[8] = b[6]&15|byte(1+r.IntN(7))<<4, b[8]&63|128
 		h := hex.EncodeToString(b)
 		return "'" + strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-") + "'"
 	}},

@@ -210,6 +210,7 @@ func (s *Server) launch(ctx context.Context, in *Install, flags []string) error 
 	}
 	args := slices.Concat(baseArgs(in, s.DataDir), []string{
 		"--socket=" + sock, "--pid-file=" + filepath.Join(s.DataDir, "mysqld.pid"),
+		"--tmpdir=" + s.DataDir, // that of the system is others', too
 		"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(s.Port),
 		"--server-id=1", "--log-bin=binlog",
 		"--binlog-format=ROW", "--binlog-row-image=FULL", "--binlog-row-metadata=FULL", "--binlog-expire-logs-seconds=0",
