@@ -59,7 +59,7 @@ type files map[string]bool
 
 // CheckNoOrphans requires that every file in the table's folder is one that a
 // retained snapshot needs, or a snapshot, a hint or a schema. Temporary snapshot
-// files of killed processes go when they are a minute old; younger ones may be there.
+// and schema files of killed processes go when they are a minute old; younger ones may be there.
 func (l Lake) CheckNoOrphans(t testing.TB) {
 	t.Helper()
 	needed, err := l.needed()
@@ -85,7 +85,7 @@ func (l Lake) CheckNoOrphans(t testing.TB) {
 	}
 }
 
-var fresh = regexp.MustCompile(`/snapshot/\.[A-Za-z0-9-]+\.[0-9a-f-]+\.tmp$`)
+var fresh = regexp.MustCompile(`/(snapshot|schema)/\.[A-Za-z0-9-]+\.[0-9a-f-]+\.tmp$`)
 
 var metadata = regexp.MustCompile(`^(snapshot/(snapshot-\d+|LATEST|EARLIEST)|schema/schema-\d+)$`)
 

@@ -43,7 +43,10 @@ func (x *round) complete(l harness.Lake, kind string) int64 {
 			return s.Int("id")
 		}
 	}
-	x.t.Errorf("%s has no complete snapshot", l.Table)
+	// A table that was read before the others has no commit any more once all are read and the job ends.
+	if x.mode != "snapshot" {
+		x.t.Errorf("%s has no complete snapshot", l.Table)
+	}
 	return 1 << 60
 }
 
