@@ -152,8 +152,7 @@ func (sh *shell) jobLog(ctx context.Context, result *planner.Result) (*os.File, 
 	if err := local.New().MkdirAll(ctx, dir); err != nil {
 		return nil, &diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: "the folder of logs cannot be made", Hint: "choose another --state-dir", Cause: err}
 	}
-	path := filepath.Join(dir, job.IdentityOf(result).Key+".log")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:forbidigo // a process writes to a descriptor
+	f, err := local.Output(filepath.Join(dir, job.IdentityOf(result).Key+".log"))
 	if err != nil {
 		return nil, &diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: "the job's log cannot be made", Hint: "choose another --state-dir", Cause: err}
 	}
