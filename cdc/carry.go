@@ -142,15 +142,25 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 	}
 	t.def, t.dropped = next.def, ev.dropped
 	t.take(next)
+	if t.def.Compares && (reread || ev.reread) && len(t.cut) == 0 {
+		// It leaves while it is read, where no row can be compared.
+		truncate = true
+	}
 	if ev.changed || truncate {
 		if err := r.run.out.Change(ctx, t.port, ev.change(truncate, statement)); err != nil {
 			return err
 		}
 	}
-	t.reread = t.reread || reread || ev.reread
 	for _, x := range siblings {
-		x.reread = x.reread || truncate // its rows went, too
+		if truncate && !x.absent.Load() {
+			r.readEmptied(ctx, x) // its rows went, too
+		}
 	}
+	if truncate && (reread || ev.reread) {
+		r.readEmptied(ctx, t)
+		return nil
+	}
+	t.reread = t.reread || reread || ev.reread
 	return nil
 }
 
@@ -177,6 +187,24 @@ func (r *Reader) adaptSiblings(list []*table, ev *evolution) error {
 		x.take(next)
 	}
 	return nil
+}
+
+// readEmptied begins to read a table whose target has no rows any more, as one
+// that is new: changes of ranges that are not read yet are in what will be read.
+func (r *Reader) readEmptied(ctx context.Context, t *table) {
+	t.cuttings.Add(1) // what is being read is void
+	t.seq.reading, t.reread = nil, false
+	r.read(ctx, t, false)
+}
+
+// read begins to read all of a table; refresh says that its target has rows of it.
+func (r *Reader) read(ctx context.Context, t *table, refresh bool) {
+	t.seq.done, t.seq.refresh = rangeSet{}, refresh
+	if r.run.snap != nil {
+		r.run.snap.add(newChunkPlan(&r.cfg, t))
+		return
+	}
+	r.startSnapshot(ctx)
 }
 
 // take goes on with the columns of next. Chunks under way are read again.
@@ -208,18 +236,11 @@ func (t *table) leave() {
 
 // readAnew begins to read tables again that ask for it.
 func (r *Reader) readAnew(ctx context.Context) {
-	s := r.run
 	for _, t := range r.tables {
-		if !t.reread || !t.seq.complete() || t.absent.Load() {
-			continue
+		if t.reread && t.seq.complete() && !t.absent.Load() {
+			t.reread = false
+			r.read(ctx, t, true)
 		}
-		t.reread = false
-		t.seq.done, t.seq.refresh = rangeSet{}, true
-		if s.snap != nil {
-			s.snap.add(newChunkPlan(&r.cfg, t))
-			continue
-		}
-		r.startSnapshot(ctx)
 	}
 }
 

@@ -89,6 +89,9 @@ type Table struct {
 	// Aside says why the table is not read now; its state is kept as it is. A table
 	// that the state knows as set aside and that has no Aside is read on.
 	Aside string
+	// Compares lets rows that are read again be compared with those of the target,
+	// so that its changelog tells each change once.
+	Compares bool
 	// BadRowsAside makes a row that cannot be read a PortError.
 	BadRowsAside bool
 	// DeadLetters sends rows that cannot be read to the port of dead letters.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"leat/internal/dataflow"
 	"leat/internal/diag"
 )
 
@@ -110,9 +111,50 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	if len(c.rows) == 0 && !c.ended {
 		return false, nil
 	}
+	if seq.refresh && c.table.def.Compares && !c.whole {
+		// The rows are compared with what the target has as of this edge.
+		return false, r.startCut(ctx, r.compareChunks)
+	}
 	if err := r.flush(ctx); err != nil {
 		return false, err
 	}
+	return r.emitChunk(ctx, c)
+}
+
+// compareChunks emits the chunks that are there of tables whose targets compare.
+func (r *Reader) compareChunks(ctx context.Context) error {
+	s := r.run
+	rest := s.waiting[:0]
+	for _, c := range s.waiting {
+		t := c.table
+		ready := t.seq.refresh && t.def.Compares && !c.whole && c.err == nil && !c.again && c.ended && !t.absent.Load() &&
+			c.cutting == t.cuttings.Load() && c.high.uuid == r.pos.ServerUUID && c.high.reached(r.pos.File, r.pos.Offset)
+		if !ready {
+			rest = append(rest, c)
+			continue
+		}
+		if err := s.out.Change(ctx, t.port, &dataflow.Change{Kind: dataflow.CompareRows, Schema: t.def.Schema, Reason: "reading again"}); err != nil {
+			return err
+		}
+		done, err := r.emitChunk(ctx, c)
+		if err == nil {
+			err = s.out.Change(ctx, t.port, &dataflow.Change{Kind: dataflow.TakeRows, Schema: t.def.Schema, Reason: "reading again"})
+		}
+		if err != nil {
+			return err
+		}
+		if !done {
+			rest = append(rest, c)
+		}
+	}
+	clear(s.waiting[len(rest):])
+	s.waiting = rest
+	return nil
+}
+
+// emitChunk emits what is there of c.
+func (r *Reader) emitChunk(ctx context.Context, c *chunk) (done bool, err error) {
+	s, seq := r.run, c.table.seq
 	batches, done, err := seq.finish(c)
 	if errors.Is(err, errReadAgain) {
 		return r.readAgain(c)

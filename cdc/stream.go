@@ -110,7 +110,7 @@ func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 	if err := r.fitTargets(ctx); err != nil {
 		return err
 	}
-	if !r.complete() {
+	if s.snap == nil && !r.complete() {
 		r.startSnapshot(ctx)
 	}
 	s.wg.Go(func() { s.mon.run(ctx) })

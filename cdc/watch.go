@@ -162,8 +162,8 @@ func (r *Reader) takeUp(ctx context.Context, n *conn, a *Added, src *sourceTable
 	}
 	t.reread = false // all of it is read
 	r.log.Info("a new table is read", "table", t.id())
-	if t.seq.complete() {
-		return nil
+	if t.seq.complete() || t.cuttings.Load() > 0 {
+		return nil // or it was begun with
 	}
 	r.run.snapTotal += t.src.rows
 	if r.run.snap != nil {

@@ -178,6 +178,7 @@ func (y *syncer) pipe(g *copyGroup, d *connect.Discovered, shape *copyShape, to 
 	st := &b.plan.Sources[source].Tables[port]
 	st.Follow, st.Aside, st.BadRowsAside, st.Evolution = true, g.aside(y.spec.Resume), y.spec.BadRowsAside, y.spec.Evolution
 	st.DeadLetters = y.spec.BadRowsKept
+	st.Compares = y.s.env.Lake.SinkMode(to.def) == connect.All
 	st.Evolution.NoAdd = st.Evolution.NoAdd || !shape.rules.all()
 	st.Evolution.NoReread = keyless
 	st.Evolution.Keep = slices.Concat(shape.primary, shape.parted, shape.read, listOf(to.def.Options, "bucket-key"), listOf(to.def.Options, "sequence.field"))

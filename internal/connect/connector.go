@@ -127,6 +127,9 @@ type SourceTable struct {
 	// DeadLetters sends rows that cannot be read to the table of the source that
 	// TakesDeadLetters: one that is not read, whose rows are those.
 	DeadLetters, TakesDeadLetters bool
+	// Compares says that readers of the target see each change that it gets: rows
+	// that are read once more are compared with it, see dataflow.CompareRows.
+	Compares bool
 }
 
 // Schema is the schema of the batches emitted for the table.

@@ -22,13 +22,38 @@ var _ dataflow.Changer = (*writer)(nil)
 // with the commit of the next rows. Everything written before is committed: files
 // of the old form and of the new one do not meet in a commit.
 func (w *writer) Change(ctx context.Context, c *dataflow.Change) (*dataflow.Change, error) {
+	w.compare = nil
+	switch {
+	case c.Kind == dataflow.TakeRows || c.Kind == dataflow.CompareRows && !w.sink.tellsInput():
+		return c, nil
+	case c.Kind == dataflow.CompareRows:
+		var err error
+		w.compare, err = newComparer(w.sink.table, c.Schema)
+		return c, err
+	}
+	// Of a table whose key gets another type all files are written anew.
+	deletes := c.Truncate && w.sink.tellsInput() && !w.sink.rekeys(c)
 	if err := w.sink.alter(ctx, c); err != nil {
 		return nil, fmt.Errorf("following %q: %w", c.Reason, err)
 	}
 	if err := w.w.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return nil, fmt.Errorf("closing the writer before %q: %w", c.Reason, err)
 	}
-	return c, w.sink.reopen(ctx, w, c.Truncate)
+	if err := w.sink.reopen(ctx, w, c.Truncate && !deletes); err != nil || !deletes {
+		return c, err
+	}
+	return c, w.deleteAll(ctx)
+}
+
+// rekeys reports whether a column of the key gets another type.
+func (s *sink) rekeys(c *dataflow.Change) bool {
+	for _, name := range s.table.Schema.PrimaryKeys {
+		have, want := field(s.table.Schema.Fields, name), field(c.Schema.Fields, name)
+		if have != nil && want != nil && !have.Type.EqualIgnoreNull(want.Type) {
+			return true
+		}
+	}
+	return false
 }
 
 // alter changes the definition of the table, as far as it is not as c wants it:

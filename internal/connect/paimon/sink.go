@@ -245,9 +245,28 @@ func (s *sink) Close() error {
 type writer struct {
 	sink *sink
 	w    *lakehouse.Writer
+	// compare finds what the table has of the rows that come, nil where they are new.
+	compare *comparer
 }
 
-func (w *writer) Write(ctx context.Context, b *columnar.Batch) error { return w.w.Write(ctx, b) }
+func (w *writer) Write(ctx context.Context, b *columnar.Batch) error {
+	if w.compare == nil {
+		return w.w.Write(ctx, b)
+	}
+	list, err := w.compare.differences(ctx, b)
+	if err != nil {
+		return err
+	}
+	for i, d := range list {
+		if err := w.w.Write(ctx, d); err != nil {
+			for _, rest := range list[i+1:] {
+				rest.Release()
+			}
+			return err
+		}
+	}
+	return nil
+}
 
 func (w *writer) Prepare(ctx context.Context, id dataflow.CheckpointID) (dataflow.Prepared, error) {
 	p, err := w.w.Prepare(ctx, int64(id))
