@@ -80,7 +80,8 @@ func (r *Rows) Close() { r.n.close() }
 func (r *Rows) Scan(ctx context.Context, used []int, where []RowCondition, each func(cols []arrow.Array, rows int) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	stop := context.AfterFunc(ctx, r.n.close)
+	socket := r.n.Conn.Conn.Conn // the rest of the session belongs to this goroutine
+	stop := context.AfterFunc(ctx, func() { _ = socket.Close() })
 	defer stop()
 	for _, t := range r.reader.tables {
 		if err := r.table(ctx, t, used, where, each); err != nil {
