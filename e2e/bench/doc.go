@@ -9,6 +9,7 @@
 // start to the first visible row. FLUSH, READ and COMPACT are the merge tree
 // alone: writing beside the bare encode of the same rows, reading and compacting
 // five overlapping runs beside Paimon's Java library, warm, on the same table.
+// QUERY is SELECTs beside DuckDB over what PyPaimon reads and over plain Parquet.
 // FILES is data files alone, see package files. Every run is one JSON line. CPU seconds and peak memory are the kernel's
 // figures for the child alone.
 //

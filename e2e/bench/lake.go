@@ -48,7 +48,7 @@ type measured struct {
 
 // lakeSteps run in processes of their own; each prints what it measured.
 var lakeSteps = map[string]func(ctx context.Context, in lakeInput) (any, error){
-	"flush": flushOrders, "runs": makeRuns, "read": mergeRead, "compact": compactRuns,
+	"flush": flushOrders, "runs": makeRuns, "read": mergeRead, "compact": compactRuns, "compactkeep": keepCompacted, "query": answerQueries,
 }
 
 // RunLakeStep runs one step of the merge tree in this process, once for each line

@@ -17,7 +17,7 @@ import (
 )
 
 // LakeWorkloads are those of the merge tree alone, which need no MySQL.
-var LakeWorkloads = []string{"FLUSH", "READ", "COMPACT"}
+var LakeWorkloads = []string{"FLUSH", "READ", "COMPACT", "QUERY"}
 
 // lakeRuns is how many runs READ and COMPACT merge.
 const lakeRuns = 5
@@ -55,6 +55,13 @@ func RunLake(ctx context.Context, cfg Config) error {
 			errs = append(errs, b.measure(ctx, w.name, func(ctx context.Context) (line, error) { return b.beside(ctx, strings.ToLower(w.name), w.args) }))
 		}
 	}
+	if slices.Contains(cfg.Only, "QUERY") {
+		errs = append(errs, os.RemoveAll(b.warehouse))
+		if _, err := b.step(ctx, "runs", false, &measured{}); err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		errs = append(errs, b.measure(ctx, "QUERY", b.query))
+	}
 	return errors.Join(append(errs, os.RemoveAll(b.warehouse))...)
 }
 
@@ -88,6 +95,11 @@ func (b *lakeBench) startStep(ctx context.Context, name string, shuffled bool) (
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", name, err)
 	}
+	return b.startTurns(ctx, name, b.Self, "lake", name, string(text))
+}
+
+// startTurns starts a program that works turn by turn.
+func (b *lakeBench) startTurns(ctx context.Context, name, program string, args ...string) (*stepProcess, error) {
 	turns, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("step %s: %w", name, err)
@@ -98,7 +110,7 @@ func (b *lakeBench) startStep(ctx context.Context, name string, shuffled bool) (
 		return nil, errors.Join(fmt.Errorf("step %s: %w", name, err), in.Close())
 	}
 	defer answers.Close()
-	c, err := startPiped(ctx, filepath.Join(b.WorkDir, "lake.log"), turns, answers, b.Self, "lake", name, string(text))
+	c, err := startPiped(ctx, filepath.Join(b.WorkDir, "lake-"+name+".log"), turns, answers, program, args...)
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
