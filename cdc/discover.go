@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +97,7 @@ func (n *conn) describeNow(database, table string) (*sourceTable, error) {
 
 // describe reads columns, keys and estimates of a table; nil if there is none.
 func (n *conn) describe(database, table string) (*sourceTable, error) {
-	found, err := n.describeWhere(fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME = %s", literal(database), literal(table)))
+	found, err := n.describeWhere(database, "TABLE_NAME = "+literal(table), describeTries)
 	for _, t := range found {
 		return t, err
 	}
@@ -130,27 +131,38 @@ func (n *conn) describeAll(database string, tables []string) (map[string]*source
 	for i, name := range tables {
 		names[i] = literal(name)
 	}
-	return n.describeWhere(fmt.Sprintf("TABLE_SCHEMA = %s AND TABLE_NAME IN (%s)", literal(database), strings.Join(names, ", ")))
+	return n.describeWhere(database, "TABLE_NAME IN ("+strings.Join(names, ", ")+")", describeTries)
 }
 
-// describeWhere describes the tables of one database for which a condition holds.
-func (n *conn) describeWhere(where string) (map[string]*sourceTable, error) {
-	cols, err := n.query(fmt.Sprintf(columnQuery, where))
-	if err != nil || len(cols.rows) == 0 {
-		return nil, err
+// describeTries is how often a table is looked at that changes all the time.
+const describeTries = 20
+
+// describeWhere describes the tables of a database for which a condition holds.
+// The server has no one answer for columns and keys: a table that another takes
+// the place of between two questions is looked at once more.
+func (n *conn) describeWhere(database, where string, tries int) (map[string]*sourceTable, error) {
+	where = "TABLE_SCHEMA = " + literal(database) + " AND " + where
+	var answers [5]resultTable
+	for i, query := range [5]string{columnQuery, keyQuery, tableQuery, columnQuery, keyQuery} {
+		var err error
+		if answers[i], err = n.query(fmt.Sprintf(query, where)); err != nil {
+			return nil, err
+		}
 	}
-	keys, err := n.query(fmt.Sprintf(keyQuery, where))
-	if err != nil {
-		return nil, err
-	}
-	info, err := n.query(fmt.Sprintf(tableQuery, where))
-	if err != nil {
-		return nil, err
-	}
-	columns, indexes := cols.byTable(), keys.byTable()
-	out := make(map[string]*sourceTable, len(info.rows))
-	for _, r := range info.rows {
+	columns, indexes := answers[0].byTable(), answers[1].byTable()
+	columnsAgain, indexesAgain := answers[3].byTable(), answers[4].byTable()
+	same := func(a, b [][]string) bool { return slices.EqualFunc(a, b, slices.Equal[[]string]) }
+	out := make(map[string]*sourceTable, len(answers[2].rows))
+	for _, r := range answers[2].rows {
 		name := r[len(r)-1]
+		if tries > 0 && !(same(columns[name], columnsAgain[name]) && same(indexes[name], indexesAgain[name])) {
+			found, err := n.describeWhere(database, "TABLE_NAME = "+literal(name), tries-1)
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(out, found)
+			continue
+		}
 		if len(columns[name]) == 0 {
 			continue // made meanwhile
 		}

@@ -9,6 +9,7 @@ import (
 	"leat/configs"
 	"leat/internal/connect"
 	"leat/internal/dataflow"
+	"leat/internal/diag"
 	"leat/internal/fileio"
 	"leat/internal/fileio/open"
 	"leat/lakehouse"
@@ -82,6 +83,10 @@ func (*Connector) HasRows(ctx context.Context, t *connect.Table) (bool, error) {
 		return false, err
 	}
 	table, err := lakehouse.Open(ctx, fs, path)
+	var missing *diag.Error
+	if errors.As(err, &missing) && missing.Code == diag.CodeLakeMissing {
+		return false, nil // a run was killed that was about to make it
+	}
 	if err != nil {
 		return false, err
 	}
