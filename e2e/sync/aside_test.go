@@ -131,7 +131,7 @@ func TestSyncSetsTablesAside(t *testing.T) {
 	for _, table := range []string{"bad", "good", "calm"} {
 		c.lake(table).CheckJava(t, c.rows(table))
 	}
-	for _, table := range []string{"good", "calm"} {
+	for _, table := range []string{"bad", "good", "calm"} {
 		c.lake(table).CheckNoOrphans(t)
 	}
 }

@@ -125,6 +125,7 @@ func newProtocol(g *Graph, cfg Config, from *Restore, now time.Time) *protocol {
 		p.frozen = map[string]SinkRecord{}
 		for _, uid := range from.Frozen {
 			if r, known := c.Sinks[uid]; known {
+				r.DeadAttempts = r.deadWith(from.DeadAttempts)
 				p.frozen[uid] = r
 			}
 		}

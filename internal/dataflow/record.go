@@ -3,6 +3,7 @@ package dataflow
 import (
 	"context"
 	"encoding/json"
+	"slices"
 )
 
 // Checkpoint is what one completed checkpoint stores: enough to restore every
@@ -24,6 +25,9 @@ type SinkRecord struct {
 	// Epochs are those not yet known to be committed, in order of ID; several if
 	// earlier checkpoints failed.
 	Epochs []Epoch `json:"epochs,omitempty"`
+	// DeadAttempts are the uuids of earlier runs that may have left files of a sink
+	// which has taken no part since; it is left to its next recovery.
+	DeadAttempts []string `json:"dead_attempts,omitempty"`
 }
 
 // Log makes a checkpoint count. checkpoint.Store is the durable one.
@@ -78,7 +82,18 @@ func (r *Restore) sink(uid string) *SinkRecovery {
 	rec := &SinkRecovery{DeadAttempts: r.DeadAttempts, Abandoned: r.Abandoned}
 	if r.Checkpoint != nil {
 		s := r.Checkpoint.Sinks[uid]
-		rec.Observed, rec.Epochs = s.Observed, s.Epochs
+		rec.Observed, rec.Epochs, rec.DeadAttempts = s.Observed, s.Epochs, s.deadWith(r.DeadAttempts)
 	}
 	return rec
+}
+
+// deadWith gives the dead attempts of a sink, with others that come to them.
+func (s *SinkRecord) deadWith(more []string) []string {
+	out := slices.Clone(s.DeadAttempts)
+	for _, a := range more {
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
 }
