@@ -28,6 +28,9 @@ func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
 	case *sqlfront.Unary:
 		return s.bindUnary(v, sc)
 	case *sqlfront.Binary:
+		if l, x, ok := intervalOf(v); ok {
+			return s.addInterval(v, x, l, sc)
+		}
 		return s.call(string(v.Op), v.At, sc, v.L, v.R)
 	case *sqlfront.Between:
 		return s.bindBetween(v, sc)
@@ -114,9 +117,50 @@ func bindLiteral(v *sqlfront.Literal) (expr.Expr, error) {
 		return expr.LitTime(v.Text)
 	case sqlfront.LitTimestamp:
 		return expr.LitTimestamp(v.Text)
+	case sqlfront.LitTimestampLTZ:
+		x, err := expr.LitTimestamp(v.Text)
+		if err != nil {
+			return nil, err
+		}
+		return expr.Cast(x, columnar.DataType{Kind: columnar.TimestampLTZ, Precision: v.Precision}, false)
 	default:
-		return nil, needsFlink(v.At, "an interval or zoned timestamp literal")
+		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: v.At, Msg: "an interval stands behind + and - alone", Hint: "write a time in front of it, as in ts - INTERVAL '1' DAY"}
 	}
+}
+
+// intervalOf recognises x + INTERVAL, x - INTERVAL and INTERVAL + x.
+func intervalOf(v *sqlfront.Binary) (l *sqlfront.Literal, x sqlfront.Expr, ok bool) {
+	interval := func(e sqlfront.Expr) bool {
+		l, ok = e.(*sqlfront.Literal)
+		return ok && l.Kind == sqlfront.LitInterval
+	}
+	switch {
+	case v.Op != sqlfront.OpAdd && v.Op != sqlfront.OpSub:
+		return nil, nil, false
+	case interval(v.R):
+		return l, v.L, true
+	case v.Op == sqlfront.OpAdd && interval(v.L):
+		return l, v.R, true
+	}
+	return nil, nil, false
+}
+
+func (s *Session) addInterval(v *sqlfront.Binary, e sqlfront.Expr, l *sqlfront.Literal, sc *scope) (expr.Expr, error) {
+	x, err := s.bindExpr(e, sc)
+	if err != nil {
+		return nil, err
+	}
+	var months, millis int64
+	if l.Unit.Months() {
+		months = l.Int
+	} else {
+		millis = l.Int*1000 + int64(l.Nanos)/1e6
+	}
+	if v.Op == sqlfront.OpSub {
+		months, millis = -months, -millis
+	}
+	out, err := expr.AddInterval(x, months, millis)
+	return out, placedOrNil(err, v.At)
 }
 
 func (s *Session) bindUnary(v *sqlfront.Unary, sc *scope) (expr.Expr, error) {
