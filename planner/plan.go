@@ -164,6 +164,9 @@ type Query struct {
 	// Rows reads Table, which is no lake table, as it is now.
 	Rows  connect.RowReader
 	Table *connect.Table
+	// Follow gives the changes of the table, too, as they come, with the kind of each
+	// in front.
+	Follow bool
 	// Whole reads rows too that readers see after the next compaction only.
 	Whole bool
 	// Lake is a query for DuckDB in place of Table, whose columns are Input; nil for none.

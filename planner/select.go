@@ -38,9 +38,38 @@ func (s *Session) zone() *time.Location {
 }
 
 func (s *Session) selectStatement(ctx context.Context, at diag.Pos, q *sqlfront.Query) {
-	if st, ok := s.bindSelect(ctx, at, q); ok {
-		s.add(st)
+	s.streaming = !s.script && configs.RuntimeMode.IsSet(s.settings) && configs.RuntimeMode.Get(s.settings) == "STREAMING"
+	st, ok := s.bindSelect(ctx, at, q)
+	streaming := s.streaming
+	s.streaming = false
+	if !ok {
+		return
 	}
+	switch {
+	case st.Select.Follow:
+		s.notice(configs.Notice{Pos: at, Key: "streaming SELECT", Msg: "in streaming mode a SELECT goes on as the table changes, until Ctrl-C or its LIMIT; SET 'execution.runtime-mode' = 'batch' reads what is there"})
+	case streaming:
+		s.notice(configs.Notice{Pos: at, Key: "batch SELECT", Msg: "this SELECT reads what is there and ends: only columns and WHERE over one Paimon table go on as it changes"})
+	}
+	s.add(st)
+}
+
+// followOptions are the options of a hint that a table can be followed with.
+var followOptions = []string{"scan.mode", "scan.snapshot-id", "scan.timestamp", "scan.timestamp-millis", "branch", "continuous.discovery-interval"}
+
+// follows reports whether a query over one table of the lake goes on as it changes.
+func (s *Session) follows(ref *sqlfront.TableName, sel *sqlfront.Select, q *Query) bool {
+	parts := ref.Name.Parts
+	if !s.streaming || ref.AsOf != nil || isCountStar(sel) || len(parts) > 1 && parts[len(parts)-2].Text == "sys" {
+		return false
+	}
+	for key := range q.Options {
+		if !slices.Contains(followOptions, key) {
+			return false
+		}
+	}
+	_, rest, _ := strings.Cut(parts[len(parts)-1].Text, "$")
+	return rest == "" || strings.HasPrefix(rest, "branch_") && !strings.Contains(rest, "$")
 }
 
 // bindSelect binds a query: one over one table without grouping, ordering, joins and
@@ -59,7 +88,11 @@ func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query
 	}
 	st := s.step(StepSelect, at, c, db, name)
 	st.Select = &Query{Options: map[string]string{}, CatalogOptions: c.options, Limit: -1}
-	if !s.travel(ref, st.Select) || !s.input(ctx, c, db, name, ref, st.Select) {
+	if !s.travel(ref, st.Select) {
+		return Step{}, false
+	}
+	st.Select.Follow = s.follows(ref, sel, st.Select)
+	if !s.input(ctx, c, db, name, ref, st.Select) {
 		return Step{}, false
 	}
 	rel := &relation{alias: ref.Name.Parts[len(ref.Name.Parts)-1].Text}
@@ -214,7 +247,14 @@ func (s *Session) input(ctx context.Context, c *namespace, db, name string, ref 
 		s.findTable(ctx, ref.Name)
 		return false
 	}
-	columns, err := c.lake.Columns(ctx, db, name, q.Options, s.zoneText())
+	options := q.Options
+	if q.Follow { // by its columns of today
+		options = map[string]string{}
+		if b, ok := q.Options["branch"]; ok {
+			options["branch"] = b
+		}
+	}
+	columns, err := c.lake.Columns(ctx, db, name, options, s.zoneText())
 	if err != nil {
 		s.fail(hintPositions(placed(err, ref.Name.At), ref))
 		return false

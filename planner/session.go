@@ -102,7 +102,9 @@ type Session struct {
 	// script says that a whole script is planned, which may be run again; reruns
 	// are the tables at which it looks for what it has done before.
 	script bool
-	reruns map[string]*rerun
+	// streaming says that the SELECT being planned may go on as its table changes.
+	streaming bool
+	reruns    map[string]*rerun
 }
 
 // NewSession starts a session whose statements are planned one by one, each

@@ -42,6 +42,9 @@ func (p *pager) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
+// Live shows what comes as it comes, on the screen itself.
+func (p *pager) Live() { p.passing = true }
+
 // errSeenEnough says that the user left the pager before the end of the result.
 var errSeenEnough = errors.New("the user left the pager")
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,35 +26,41 @@ import (
 
 // shell runs statements as `leat shell` does and gives what it prints.
 func shell(ctx context.Context, warehouse, format, text string) (string, error) {
+	var b bytes.Buffer
+	err := shellTo(ctx, &b, warehouse, format, text)
+	return b.String(), err
+}
+
+// shellTo runs statements as `leat shell` does, which prints to w.
+func shellTo(ctx context.Context, w io.Writer, warehouse, format, text string) error {
 	env := planner.Env{Registry: connect.NewRegistry(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Warehouse: warehouse, Settings: configs.Values{"table.local-time-zone": {Text: "UTC"}}}
 	session, err := planner.NewSession(ctx, env)
 	if err != nil {
-		return "", err
+		return err
 	}
-	var b bytes.Buffer
-	out, err := query.NewPrinter(&b, format)
+	out, err := query.NewPrinter(w, format)
 	if err != nil {
-		return "", err
+		return err
 	}
 	script, err := sqlfront.Parse("-e", text, nil)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, st := range script.Statements {
 		r, err := session.Next(ctx, st)
 		if err != nil {
-			return b.String(), err
+			return err
 		}
 		for _, e := range r.Explained {
 			if err := out.Text(e); err != nil {
-				return b.String(), err
+				return err
 			}
 		}
 		if err := job.Apply(ctx, r.Steps, out); err != nil {
-			return b.String(), err
+			return err
 		}
 	}
-	return b.String(), nil
+	return nil
 }
 
 type golden struct {

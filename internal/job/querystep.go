@@ -22,6 +22,9 @@ import (
 
 // query gives the rows of a SELECT.
 func (a *application) query(ctx context.Context) error {
+	if a.step.Select.Follow {
+		return placedAt(a.follow(ctx), a.step.Pos)
+	}
 	sel, err := a.selectOf(ctx, a.step)
 	if err != nil {
 		return placedAt(err, a.step.Pos)
@@ -30,6 +33,40 @@ func (a *application) query(ctx context.Context) error {
 		defer sel.Source.Close()
 	}
 	return placedAt(a.give(sel.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), a.step.Pos)
+}
+
+// liveOutput is an Output that shows rows as they come.
+type liveOutput interface {
+	Live()
+	Flush() error
+}
+
+// follow gives the rows of a SELECT and what becomes of them until it is stopped,
+// which ends the result in good order.
+func (a *application) follow(ctx context.Context) error {
+	s, q := a.step, a.step.Select
+	zone := zoneOf(s.Settings)
+	w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zone}
+	f, err := query.Follow(ctx, &w, s.Database, s.Table, q.Options)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(f.Input().Names(), q.Input.Names()) {
+		return changedMeanwhile(s.Database + "." + s.Table)
+	}
+	if err := a.out.Begin(f.Columns(q.Columns)); err != nil {
+		return err
+	}
+	flush := func() error { return nil }
+	if live, ok := a.out.(liveOutput); ok {
+		live.Live()
+		flush = live.Flush
+	}
+	sel := &query.Select{Columns: q.Columns, Exprs: q.Exprs, Filter: q.Filter, Offset: q.Offset, Limit: q.Limit, Env: expr.Env{Zone: zone}}
+	if err := f.Run(ctx, sel, flush, a.out.Batch); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return a.out.End()
 }
 
 // selectOf opens what a query reads.

@@ -19,7 +19,9 @@ var Formats = []string{"table", "csv", "json", "ndjson", "markdown"}
 
 // Printer writes results in one form. It belongs to one goroutine.
 type Printer struct {
-	w      *bufio.Writer
+	w *bufio.Writer
+	// out is what w writes to.
+	out    io.Writer
 	format string
 	form   form
 	// Expanded writes each row of a table as lines of name and value.
@@ -38,7 +40,7 @@ type form interface {
 
 // NewPrinter writes to w in one of Formats.
 func NewPrinter(w io.Writer, format string) (*Printer, error) {
-	p := &Printer{w: bufio.NewWriterSize(w, 1<<16)}
+	p := &Printer{w: bufio.NewWriterSize(w, 1<<16), out: w}
 	return p, p.SetFormat(format)
 }
 
@@ -55,7 +57,24 @@ func (p *Printer) SetFormat(format string) error {
 func (p *Printer) Format() string { return p.format }
 
 // SetWriter sends what follows to w.
-func (p *Printer) SetWriter(w io.Writer) { p.w.Reset(w) }
+func (p *Printer) SetWriter(w io.Writer) {
+	p.out = w
+	p.w.Reset(w)
+}
+
+// Live says that the rows of the result begun come by and by: they are shown as
+// they come, tables with columns as wide as their types may need.
+func (p *Printer) Live() {
+	if l, ok := p.out.(interface{ Live() }); ok {
+		l.Live()
+	}
+	if t, ok := p.form.(*tableForm); ok {
+		t.live()
+	}
+}
+
+// Flush writes out what there is of a result.
+func (p *Printer) Flush() error { return p.flush() }
 
 // Begin starts a result.
 func (p *Printer) Begin(schema *columnar.Schema) error {

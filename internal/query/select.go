@@ -46,20 +46,9 @@ func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) erro
 	if s.Values != nil {
 		return s.values(each)
 	}
-	used := s.references()
-	r := &run{s: s, left: s.Limit, skip: s.Offset, each: each}
-	exprs := make([]expr.Expr, len(s.Exprs))
-	for i, e := range s.Exprs {
-		exprs[i] = expr.Remap(e, positions(used, len(s.Source.Schema.Fields)))
-	}
-	var err error
-	if r.project, err = expr.Compile(exprs, s.Env); err != nil {
+	r, used, err := s.prepare(each)
+	if err != nil {
 		return err
-	}
-	if s.Filter != nil {
-		if r.filter, err = expr.Compile([]expr.Expr{expr.Remap(s.Filter, positions(used, len(s.Source.Schema.Fields)))}, s.Env); err != nil {
-			return err
-		}
 	}
 	where, free := s.Source.where(s.Filter, s.Env)
 	defer free()
@@ -72,6 +61,25 @@ func (s *Select) Run(ctx context.Context, each func(*columnar.Batch) error) erro
 		return err
 	}
 	return nil
+}
+
+// prepare compiles the query; used are the columns that it reads.
+func (s *Select) prepare(each func(*columnar.Batch) error) (r *run, used []int, err error) {
+	used = s.references()
+	r = &run{s: s, left: s.Limit, skip: s.Offset, each: each}
+	exprs := make([]expr.Expr, len(s.Exprs))
+	for i, e := range s.Exprs {
+		exprs[i] = expr.Remap(e, positions(used, len(s.Source.Schema.Fields)))
+	}
+	if r.project, err = expr.Compile(exprs, s.Env); err != nil {
+		return nil, nil, err
+	}
+	if s.Filter != nil {
+		if r.filter, err = expr.Compile([]expr.Expr{expr.Remap(s.Filter, positions(used, len(s.Source.Schema.Fields)))}, s.Env); err != nil {
+			return nil, nil, err
+		}
+	}
+	return r, used, nil
 }
 
 // count gives the one row of COUNT(*).

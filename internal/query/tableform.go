@@ -63,7 +63,10 @@ func rowCount(n int) string {
 }
 
 // head settles the widths and writes what the sample holds.
-func (f *tableForm) head() {
+func (f *tableForm) head() { f.headOf(f.cells) }
+
+// headOf settles the widths by the sample, and writes names and rows.
+func (f *tableForm) headOf(rows [][]string) {
 	names := f.schema.Names()
 	f.widths = make([]int, len(names))
 	for _, row := range append([][]string{names}, f.cells...) {
@@ -80,12 +83,43 @@ func (f *tableForm) head() {
 		put(f.w, strings.Repeat("-", w))
 	}
 	put(f.w, "\n")
-	for _, row := range f.cells {
+	for _, row := range rows {
 		f.line(row, true)
 	}
 	if f.rows >= tableSample {
 		f.cells = nil
 	}
+}
+
+// liveText is the width of a text column whose rows are not known yet.
+const liveText = 20
+
+// liveWidth is as wide as values of a column mostly are.
+func liveWidth(f columnar.Field) int {
+	switch t := f.Type; {
+	case f.Name == kindName:
+		return 2
+	case t.Kind == columnar.Boolean:
+		return 5
+	case t.IsInteger() && t.Kind != columnar.BigInt, t.Kind == columnar.Date, t.Kind == columnar.Time:
+		return 11
+	case t.Kind == columnar.Decimal:
+		return min(t.Precision+2, liveText)
+	case t.Kind == columnar.Timestamp, t.Kind == columnar.TimestampLTZ:
+		return 26
+	default:
+		return liveText
+	}
+}
+
+// live settles the widths by the types of the columns and writes the head.
+func (f *tableForm) live() {
+	sample := make([]string, len(f.schema.Fields))
+	for c, field := range f.schema.Fields {
+		sample[c] = strings.Repeat(" ", liveWidth(field))
+	}
+	f.cells = [][]string{sample}
+	f.headOf(nil)
 }
 
 // fit narrows the widest columns until a row is no wider than window, if it can be.
