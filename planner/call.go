@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 )
 
 // callProcedure binds CALL [catalog.]sys.name(…).
-func (s *Session) callProcedure(v *sqlfront.CallProcedure) {
+func (s *Session) callProcedure(ctx context.Context, v *sqlfront.CallProcedure) {
 	parts := v.Name.Parts
 	c := s.current
 	if len(parts) == 3 {
@@ -30,6 +31,10 @@ func (s *Session) callProcedure(v *sqlfront.CallProcedure) {
 	}
 	if len(parts) != 2 || !strings.EqualFold(parts[0].Text, "sys") {
 		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnknownFunc, Pos: v.Name.At, Msg: fmt.Sprintf("%s is no procedure", v.Name), Hint: "write CALL sys.name(…); see SHOW PROCEDURES"})
+		return
+	}
+	if name := strings.ToLower(parts[1].Text); isSyncCall(name) {
+		s.callSync(ctx, v, name, c)
 		return
 	}
 	if c.lake == nil {

@@ -195,6 +195,9 @@ type Result struct {
 	Left []connect.LeftOut
 	// Forgotten are uids of sinks that source and lake have no more: state of them is left behind.
 	Forgotten []string
+	// Replan plans a job of copies anew, without tables that cannot go on and with
+	// those that are to go on; nil for other jobs.
+	Replan func(ctx context.Context, aside map[string]string, resume []string) (*Result, error)
 	// Extend plans a table that came while the job runs, once for each of its
 	// targets; nil if none may.
 	Extend func(ctx context.Context, d *connect.Discovered) ([]*Extension, error)

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,6 +52,9 @@ type Env struct {
 	Settings configs.Values
 	// Warehouse, if not empty, is opened as catalog `lake` and made current.
 	Warehouse string
+	// Stored gives what SyncSpec.Stored is for a job of copies in a script: at its
+	// start, where it may be nil, and when it is planned again.
+	Stored func(settings configs.Values, again bool) func(ctx context.Context, name, warehouse string) (map[string]json.RawMessage, error)
 }
 
 // namespace is one catalog of a session. Lake catalogs have a warehouse.
@@ -99,6 +103,8 @@ type Session struct {
 	noticed  map[string]bool
 	result   *Result
 	builder  *builder
+	// synced is a job of copies that the script asks for.
+	synced *Result
 	// script says that a whole script is planned, which may be run again; reruns
 	// are the tables at which it looks for what it has done before.
 	script bool
@@ -120,7 +126,7 @@ func NewSession(ctx context.Context, env Env) (*Session, error) {
 
 // Next plans one statement. What was known of lake tables is read again.
 func (s *Session) Next(ctx context.Context, st sqlfront.Statement) (*Result, error) {
-	s.errs, s.notices, s.result = nil, nil, &Result{}
+	s.errs, s.notices, s.result, s.synced = nil, nil, &Result{}, nil
 	s.builder = newBuilder(s)
 	for _, c := range s.catalogs {
 		// A definition that failed is there for its own statement alone.
@@ -223,7 +229,7 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 	case *sqlfront.Truncate:
 		s.truncate(ctx, v)
 	case *sqlfront.CallProcedure:
-		s.callProcedure(v)
+		s.callProcedure(ctx, v)
 	case *sqlfront.QueryStatement:
 		s.selectStatement(ctx, v.Pos(), v.Query)
 	case *sqlfront.Show:
@@ -369,6 +375,7 @@ func (s *Session) finish() {
 		s.checkRuntimeMode(pl)
 	}
 	s.result.Notices = s.notices
+	s.takeSynced()
 }
 
 func (s *Session) checkRuntimeMode(pl *Plan) {

@@ -117,7 +117,8 @@ func catalogText(c *namespace) string {
 }
 
 func procedureNames() []string {
-	names := procedure.Names()
+	names := slices.Concat(procedure.Names(), slices.Collect(maps.Keys(syncCalls)))
+	slices.Sort(names)
 	for i := range names {
 		names[i] = "sys." + names[i]
 	}

@@ -65,6 +65,8 @@ func (d described) Discover(_ context.Context, spec connect.DiscoverSpec) (*conn
 //	sync include=db.table[,…] [database=DB] [name=NAME] [K=V]…    plan copies, K are options of the tables
 //	apply …                                                       plan them and make the tables
 //
+//	call                                                          a script, up to the line "tables:"
+//
 // Lines --name value in front of the tables are arguments of Paimon's actions.
 func TestSyncs(t *testing.T) {
 	t.Parallel()
@@ -79,7 +81,10 @@ func TestSyncs(t *testing.T) {
 
 func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 	t.Helper()
-	args, tables := planner.SyncArgs{}, d.Input
+	args, tables, text := planner.SyncArgs{}, d.Input, ""
+	if d.Cmd == "call" {
+		text, tables, _ = strings.Cut(d.Input, "tables:\n")
+	}
 	for strings.HasPrefix(tables, "--") {
 		line, rest, _ := strings.Cut(tables, "\n")
 		name, value, _ := strings.Cut(line[2:], " ")
@@ -109,6 +114,9 @@ func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 			}
 		}
 	}
+	if text != "" {
+		return call(t, text, script, warehouse)
+	}
 	if len(args) > 0 {
 		if _, err := args.Apply(&spec, "shop"); err != nil {
 			diag.Render(&b, err, func(string) (string, bool) { return "", false })
@@ -123,6 +131,26 @@ func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 	}
 	if err != nil {
 		diag.Render(&b, err, func(string) (string, bool) { return "", false })
+		return b.String()
+	}
+	print(&b, r)
+	return b.String()
+}
+
+// call plans a script at the server.
+func call(t *testing.T, text string, server *sqlfront.Script, warehouse string) string {
+	t.Helper()
+	var b strings.Builder
+	none := func(string) (string, bool) { return "", false }
+	script, err := sqlfront.Parse("call.sql", text, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := planner.Build(t.Context(), script, planner.Env{
+		Registry: connect.NewRegistry(described{script: server}), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: configs.Values{}, Warehouse: warehouse,
+	})
+	if err != nil {
+		diag.Render(&b, err, func(string) (string, bool) { return text, true })
 		return b.String()
 	}
 	print(&b, r)

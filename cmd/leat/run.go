@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +60,7 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.plan(cmd, file, f.vars)
+	result, err := a.plan(cmd, file, f)
 	if err != nil {
 		return stoppedEarly(cmd, err)
 	}
@@ -87,7 +88,7 @@ func (a *app) run(cmd *cobra.Command, file string, f runFlags) error {
 	}
 	p := newProgress(errOut)
 	j := job.New(job.Spec{
-		Result: result, Script: file, StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
+		Result: result, Replan: result.Replan, Script: file, StateDir: a.settings.stateDir(), Fresh: f.fresh, Replace: f.replace, CatchUp: f.catchUp,
 		From: f.from, RollbackTables: f.rollback, ResetConsumers: f.reset,
 		Log: log, Listener: p.listener(), Output: quiet{out},
 		Notice: func(text string) { p.print("notice: " + text) },
@@ -128,13 +129,13 @@ func runJob(signals context.Context, j *job.Job, p *progress) error {
 }
 
 // plan reads and plans a script; nothing outside is changed.
-func (a *app) plan(cmd *cobra.Command, file string, vars []string) (*planner.Result, error) {
+func (a *app) plan(cmd *cobra.Command, file string, f runFlags) (*planner.Result, error) {
 	text, name, err := readScript(cmd.InOrStdin(), file)
 	if err != nil {
 		return nil, err
 	}
 	a.texts[name] = text
-	lookup, err := variables(vars)
+	lookup, err := variables(f.vars)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,25 @@ func (a *app) plan(cmd *cobra.Command, file string, vars []string) (*planner.Res
 	reg := builtin.All()
 	return planner.Build(cmd.Context(), script, planner.Env{
 		Registry: reg, Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: a.settings.v.GetString("warehouse"),
+		Stored: a.stored(f.fresh, f.from),
 	})
+}
+
+// stored tells a job of copies in a script what its last checkpoint, or the
+// savepoint at from, holds of its source.
+func (a *app) stored(fresh bool, from string) func(configs.Values, bool) func(context.Context, string, string) (map[string]json.RawMessage, error) {
+	return func(settings configs.Values, again bool) func(context.Context, string, string) (map[string]json.RawMessage, error) {
+		if fresh && !again {
+			return nil
+		}
+		at := from
+		if again {
+			at = ""
+		}
+		return func(ctx context.Context, name, warehouse string) (map[string]json.RawMessage, error) {
+			return job.StoredSources(ctx, a.settings.stateDir(), at, settings, name, warehouse)
+		}
+	}
 }
 
 func readScript(stdin io.Reader, file string) (text, name string, err error) {

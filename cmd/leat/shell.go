@@ -82,6 +82,7 @@ func (a *app) shell(cmd *cobra.Command, f shellFlags) error {
 	}
 	session, err := planner.NewSession(cmd.Context(), planner.Env{
 		Registry: builtin.All(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: settings, Warehouse: a.settings.v.GetString("warehouse"),
+		Stored: a.stored(false, ""),
 	})
 	if err != nil {
 		return err

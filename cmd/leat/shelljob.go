@@ -42,7 +42,7 @@ func (sh *shell) runHere(ctx context.Context, st sqlfront.Statement, result *pla
 	}
 	p := newProgress(sh.notices)
 	j := job.New(job.Spec{
-		Result: result, Script: st.Pos().File, StateDir: sh.app.settings.stateDir(), Log: log, Listener: p.listener(), Output: quiet{sh.out},
+		Result: result, Replan: result.Replan, Script: st.Pos().File, StateDir: sh.app.settings.stateDir(), Log: log, Listener: p.listener(), Output: quiet{sh.out},
 		Notice: func(text string) { p.print("notice: " + text) },
 	})
 	if err := runJob(ctx, j, p); err != nil {
