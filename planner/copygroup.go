@@ -120,11 +120,19 @@ func (y *syncer) join(g *copyGroup, d *connect.Discovered, rules *copyRules) err
 		return e
 	default:
 		y.s.notice(configs.Notice{
-			Key: "shards " + full, Msg: fmt.Sprintf("several tables go into %s, and nothing in the key tells them apart: rows of equal keys overwrite each other; --metadata-column database_name with --primary-keys database_name,… keeps them", full),
+			Key: "shards " + full, Msg: fmt.Sprintf("several tables go into %s, and nothing in the key tells them apart: rows of equal keys overwrite each other; %s keeps them", full, y.apartBy()),
 		})
 	}
 	g.members = append(g.members, d)
 	return nil
+}
+
+// apartBy says how a key tells shards apart.
+func (y *syncer) apartBy() string {
+	if y.spec.stateByCopy {
+		return "a projection with __schema_name__ AS db and primary-keys: db, …"
+	}
+	return "--metadata-column database_name with --primary-keys database_name,…"
 }
 
 // tellsApart reports whether a column of the key has another value in each of two tables.

@@ -65,6 +65,7 @@ func (d described) Discover(_ context.Context, spec connect.DiscoverSpec) (*conn
 //	sync include=db.table[,…] [database=DB] [name=NAME] [K=V]…    plan copies, K are options of the tables
 //	apply …                                                       plan them and make the tables
 //
+//	pipeline                                                      a pipeline file, up to the line "tables:" without blanks in front
 //	call                                                          a script, up to the line "tables:"
 //
 // Lines --name value in front of the tables are arguments of Paimon's actions.
@@ -82,8 +83,8 @@ func TestSyncs(t *testing.T) {
 func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 	t.Helper()
 	args, tables, text := planner.SyncArgs{}, d.Input, ""
-	if d.Cmd == "call" {
-		text, tables, _ = strings.Cut(d.Input, "tables:\n")
+	if d.Cmd == "call" || d.Cmd == "pipeline" {
+		text, tables, _ = strings.Cut(d.Input+"\n", "\ntables:\n")
 	}
 	for strings.HasPrefix(tables, "--") {
 		line, rest, _ := strings.Cut(tables, "\n")
@@ -115,7 +116,7 @@ func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 		}
 	}
 	if text != "" {
-		return call(t, text, script, warehouse)
+		return call(t, d.Cmd, text, script, warehouse)
 	}
 	if len(args) > 0 {
 		if _, err := args.Apply(&spec, "shop"); err != nil {
@@ -137,18 +138,25 @@ func sync(t *testing.T, d *datadriven.TestData, warehouse string) string {
 	return b.String()
 }
 
-// call plans a script at the server.
-func call(t *testing.T, text string, server *sqlfront.Script, warehouse string) string {
+// call plans a script or a pipeline at the server.
+func call(t *testing.T, cmd, text string, server *sqlfront.Script, warehouse string) string {
 	t.Helper()
 	var b strings.Builder
-	none := func(string) (string, bool) { return "", false }
-	script, err := sqlfront.Parse("call.sql", text, none)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := planner.Build(t.Context(), script, planner.Env{
+	vars := func(name string) (string, bool) { return "word", name == "WORD" }
+	env := planner.Env{
 		Registry: connect.NewRegistry(described{script: server}), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: configs.Values{}, Warehouse: warehouse,
-	})
+	}
+	var r *planner.Result
+	var err error
+	if cmd == "pipeline" {
+		r, err = planner.BuildPipeline(t.Context(), "p.yaml", text, vars, env)
+	} else {
+		var script *sqlfront.Script
+		if script, err = sqlfront.Parse("call.sql", text, vars); err != nil {
+			t.Fatal(err)
+		}
+		r, err = planner.Build(t.Context(), script, env)
+	}
 	if err != nil {
 		diag.Render(&b, err, func(string) (string, bool) { return text, true })
 		return b.String()

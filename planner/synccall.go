@@ -138,7 +138,7 @@ func (s *Session) takeSynced() {
 		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Msg: "a script is one job, and this one has INSERT beside a job of copies", Hint: "put the job of copies into a script of its own"})
 		return
 	}
-	steps := append(s.result.Steps, y.Steps...)
+	steps := slices.Concat(s.result.Steps, y.Steps)
 	explained := s.result.Explained
 	*s.result = *y
 	s.result.Steps, s.result.Explained = steps, explained

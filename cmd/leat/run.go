@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"leat/configs"
 	"leat/internal/connect/builtin"
+	"leat/internal/diag"
 	"leat/internal/job"
 	"leat/internal/query"
 	"leat/planner"
@@ -34,7 +36,8 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run a script of SET, CREATE and INSERT statements: all its INSERTs are one job.
 ALTER, DROP, CALL and SELECT statements are carried out in order before it starts.
 The job runs until stopped and resumes by itself from its last checkpoint when it is
-run again; --from starts it from a savepoint. SCRIPT - reads standard input. ${NAME} in string literals is --var NAME=…
+run again; --from starts it from a savepoint. A script whose name ends in .yaml is a
+pipeline of Flink CDC from mysql to paimon: see docs/sync.md. SCRIPT - reads standard input. ${NAME} in string literals is --var NAME=…
 or the environment variable.`,
 		Example: "  leat run orders.sql\n  leat run orders.sql --catch-up --set execution.checkpointing.interval=1s\n  leat run orders.sql --fresh --replace\n  leat run orders.sql --from savepoints/savepoint-1f0c3a-9b2f61d20c4e --rollback-tables",
 		Args:    exactArgs(1, "one script"),
@@ -143,15 +146,26 @@ func (a *app) plan(cmd *cobra.Command, file string, f runFlags) (*planner.Result
 	if err != nil {
 		return nil, err
 	}
+	env := planner.Env{
+		Registry: builtin.All(), Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: a.settings.v.GetString("warehouse"),
+		Stored: a.stored(f.fresh, f.from),
+	}
+	if ext := strings.ToLower(filepath.Ext(file)); ext == ".yaml" || ext == ".yml" {
+		r, err := planner.BuildPipeline(cmd.Context(), name, text, lookup, env)
+		if err != nil && diag.DomainOf(err) != diag.User {
+			err = fmt.Errorf("%w: %w", job.ErrNotStarted, err)
+		}
+		return r, err
+	}
 	script, err := sqlfront.Parse(name, text, lookup)
 	if err != nil {
 		return nil, err
 	}
-	reg := builtin.All()
-	return planner.Build(cmd.Context(), script, planner.Env{
-		Registry: reg, Lake: builtin.Lake(), OpenLake: job.OpenLake, Settings: session, Warehouse: a.settings.v.GetString("warehouse"),
-		Stored: a.stored(f.fresh, f.from),
-	})
+	r, err := planner.Build(cmd.Context(), script, env)
+	if err != nil && diag.DomainOf(err) == diag.External {
+		err = fmt.Errorf("%w: %w", job.ErrNotStarted, err) // a source that a CALL looks at
+	}
+	return r, err
 }
 
 // stored tells a job of copies in a script what its last checkpoint, or the
