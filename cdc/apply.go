@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"context"
+	"slices"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/diag"
@@ -137,10 +138,13 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		return nil
 	}
 	s.open.events++
+	if !r.originWanted() {
+		return nil
+	}
 	full := false
 	for _, b := range r.bindings(e.table) {
 		t := b.table
-		if t.seq.waits() {
+		if t.seq.waits() || slices.Contains(t.def.Skip, e.rows.Op) {
 			continue // nothing of it was read yet
 		}
 		if t.floor != nil && t.floor.holds(s.open.id, s.open.file, s.open.offset, false) {
@@ -192,6 +196,11 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		return r.flush(ctx)
 	}
 	return nil
+}
+
+// originWanted reports whether rows of the transaction at hand are read.
+func (r *Reader) originWanted() bool {
+	return r.cfg.Origin == nil || r.run.open.id.gno == 0 || r.cfg.Origin(r.run.open.id.sid.String())
 }
 
 // bind checks a table map against the columns in use. Where they differ, the

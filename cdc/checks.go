@@ -37,6 +37,12 @@ func (r *Reader) check(n *conn, known map[string]tableState, opening bool) error
 	if err := r.zoneError(s); err != nil {
 		errs.Add(err)
 	}
+	if r.cfg.Origin != nil && (s.mariadb || !s.gtids) {
+		errs = append(errs, &diag.Error{
+			Domain: diag.User, Code: diag.CodeBadOption, Option: "debezium.gtid.source.includes",
+			Msg: fmt.Sprintf("the server at %s has no GTIDs that tell which server began a transaction", n.addr), Hint: "leave 'debezium.gtid.source.includes' and 'debezium.gtid.source.excludes' out",
+		})
+	}
 	clear(r.byName)
 	if err := r.resolve(n); err != nil {
 		errs.Add(err)

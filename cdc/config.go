@@ -53,6 +53,9 @@ type Config struct {
 	// ZoneSet says that the user gave Zone, so that it must agree with the server.
 	ZoneSet  bool
 	ZeroDate mysqlrow.ZeroDate
+	// Origin reports whether rows of transactions that a server of that uuid began are
+	// read; nil reads those of all.
+	Origin func(uuid string) bool
 	// BitsLittleEndian and SpacedJSON are those of mysqlrow.Options.
 	BitsLittleEndian, SpacedJSON bool
 	// Scratch is a local folder for rows of XA transactions that do not fit into
@@ -92,6 +95,14 @@ type Table struct {
 	// Compares lets rows that are read again be compared with those of the target,
 	// so that its changelog tells each change once.
 	Compares bool
+	// Skip holds the operations whose changes are passed over; truncate is one more.
+	Skip         []mysqlrow.Op
+	SkipTruncate bool
+	// OnlineChanges goes on with the table that gh-ost or pt-online-schema-change puts
+	// in place of this one: it holds the same rows.
+	OnlineChanges bool
+	// PassBadRows passes over changes that cannot be read, each with a word in the log.
+	PassBadRows bool
 	// BadRowsAside makes a row that cannot be read a PortError.
 	BadRowsAside bool
 	// DeadLetters sends rows that cannot be read to the port of dead letters.

@@ -83,8 +83,10 @@ type dumper struct {
 	xa         *xaReading // nil outside of the first piece of an XA transaction
 	// prepared are the XA transactions whose end is still to come.
 	prepared xaTransactions
-	// wanted is what a connection looks for that reads the log once more.
-	wanted *wantedXA
+	// wanted is the XA transaction that a connection looks for which reads the log once more.
+	wanted string
+	// held is the memory of transactions that are held until their end.
+	held []byte
 }
 
 // slabSize is the size of the blocks that event bytes are carved from: one

@@ -14,6 +14,9 @@ import (
 	"leat/internal/diag"
 )
 
+// eventHead is the size of a header.
+const eventHead = replication.EventHeaderSize
+
 // header is the fixed front of a binlog event.
 type header struct {
 	seconds uint32
@@ -235,6 +238,11 @@ func (d *dumper) commit(ctx context.Context, h header) error { return d.commitXA
 
 // commitXA ends the transaction, which may be a piece of an XA transaction.
 func (d *dumper) commitXA(ctx context.Context, h header, xa *xaEnd) error {
+	if d.xa != nil && d.xa.plain {
+		if err := d.release(ctx); err != nil {
+			return err
+		}
+	}
 	if !d.open && d.millis == 0 {
 		d.millis = int64(h.seconds) * 1000
 	}
@@ -290,13 +298,16 @@ func (d *dumper) query(ctx context.Context, h header, body []byte) error {
 		text: string(text), schema: string(body[at : at+schemaLen]),
 	}
 	switch verb := firstWord(e.text); verb {
-	case "SAVEPOINT", "RELEASE":
+	case "SAVEPOINT":
+		d.savepoint(e.text)
+		return nil
+	case "RELEASE":
 		return nil
 	case "ROLLBACK":
 		if strings.Contains(strings.ToUpper(e.text), " TO ") {
-			return nil
+			return d.rollbackTo(e.text)
 		}
-		return d.commit(ctx, h)
+		return d.rollback(ctx, h, e.text)
 	case "XA":
 		return d.xaStatement(ctx, h, e)
 	case "INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "WITH", "CALL", "SET", "DO", "SELECT":

@@ -84,8 +84,18 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 				Notes: []string{"statement: " + clip(e.text)},
 				Hint:  "SET GLOBAL binlog_format = 'ROW', and in sessions that set it, then read the table anew with --fresh --replace",
 			}))
-		default:
-			if !t.empty {
+		case renamed:
+			switch {
+			case t.def.OnlineChanges && replaces(names, t):
+				r.log.Info("a tool for online changes of the schema has put another table in place of one: it is read on", "table", t.id(), "statement", clip(e.text))
+				if err := r.altered(ctx, t); err != nil {
+					return err
+				}
+			case !t.empty:
+				return t.gone(kind, e.text)
+			}
+		case noEffect, truncated, dropped, created, called:
+			if !t.empty && (kind != truncated || !t.def.SkipTruncate) {
 				return t.gone(kind, e.text)
 			}
 		}
@@ -96,6 +106,16 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 // definesAnew reports a statement that may change what a view, a trigger or a function does.
 func definesAnew(statement string) bool {
 	return slices.Contains([]string{"CREATE", "ALTER", "DROP"}, firstWord(statement))
+}
+
+// replaces reports whether a RENAME puts the table by which gh-ost (_name_gho) or
+// pt-online-schema-change (_name_new, with more underscores where that is taken)
+// has changed t in its place.
+func replaces(names []name, t *table) bool {
+	return slices.ContainsFunc(names, func(n name) bool {
+		suffix, ok := strings.CutPrefix(strings.TrimLeft(strings.ToLower(n.table), "_"), strings.TrimLeft(strings.ToLower(t.def.Name), "_"))
+		return ok && (suffix == "_gho" || suffix == "_new") && strings.HasPrefix(n.table, "_") && strings.EqualFold(n.schema, t.def.Database)
+	})
 }
 
 // isCreate reports CREATE OR REPLACE TABLE.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -158,6 +159,13 @@ func (x *letter) describe(err error) {
 // lettersOf gives what takes the changes of an event that cannot be read; nil if
 // they are not to go to dead letters.
 func (r *Reader) lettersOf(t *table, m *tableMap) func(before, after []byte, err error) error {
+	if t.def.PassBadRows {
+		return func(_, _ []byte, err error) error {
+			t.bad++
+			r.log.Warn("a change that cannot be read is passed over", "table", t.id(), "at", fmt.Sprintf("%s:%d", r.run.open.file, r.run.open.offset), "gtid", r.run.open.id.String(), "error", err)
+			return nil
+		}
+	}
 	if !t.def.DeadLetters || r.letters == nil {
 		return nil
 	}

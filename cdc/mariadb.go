@@ -129,6 +129,9 @@ func (d *dumper) mariaBegin(h header, raw, body []byte) error {
 		rest = rest[commitID:]
 	}
 	if flags&(mariaPrepared|mariaCompleted) == 0 {
+		if !d.standalone && (len(d.tables) > 0 || d.watch != nil) {
+			d.hold()
+		}
 		return nil
 	}
 	const fixed = 6 // format id, two lengths

@@ -130,12 +130,12 @@ func (r *Reader) sameServerID(n *conn, s *server) string {
 	}
 	t, err := n.query(sql)
 	id, host := t.col("Server_Id"), t.col("Host")
-	if err != nil || id < 0 || host < 0 {
-		return ""
-	}
 	own := max(t.col("Replica_UUID"), t.col("Slave_UUID"))
+	if err != nil || id < 0 || host < 0 || own < 0 {
+		return "" // MariaDB does not tell a connection of ours from another client; it ends the older one
+	}
 	for _, row := range t.rows {
-		if own >= 0 && row[own] == r.cfg.replica.id() {
+		if row[own] == r.cfg.replica.id() {
 			continue // a connection of this job that is about to end, perhaps of its last run
 		}
 		if number(row[id]) == int64(r.cfg.ServerID) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"strings"
 
@@ -38,6 +39,8 @@ type xaRows struct {
 	spill string
 	// from is the place in the log before the transaction, nil for one that is in memory.
 	from *Position
+	// undone are events that count for nothing; only where the reading has just ended.
+	undone []eventRange
 }
 
 // large says that the rows are not in memory.
@@ -55,6 +58,12 @@ type xaReading struct {
 	id     string
 	events []byte
 	spill  *spill
+	// plain says that it is no XA transaction: see undo.go.
+	plain bool
+	// count is how many events are held; marks are places among them.
+	count  int
+	marks  []savepoint
+	undone []eventRange
 }
 
 // keepXA takes an event of the XA transaction at hand. A table map goes to the
@@ -63,11 +72,8 @@ func (d *dumper) keepXA(ctx context.Context, h header, raw, body []byte) error {
 	if len(body) < 8 {
 		return errors.New("reading the binlog: short event in an XA transaction")
 	}
-	if d.wanted != nil {
-		if d.xa.id != d.wanted.id {
-			return nil
-		}
-		return d.wanted.take(ctx, h, raw, body)
+	if d.wanted != "" && d.xa.id != d.wanted {
+		return nil
 	}
 	if h.kind == replication.TABLE_MAP_EVENT {
 		if err := d.tableMap(body); err != nil {
@@ -78,6 +84,7 @@ func (d *dumper) keepXA(ctx context.Context, h header, raw, body []byte) error {
 	if m == nil || !m.wanted() {
 		return nil
 	}
+	d.xa.count++
 	if d.xa.spill != nil {
 		return d.xa.spill.write(raw)
 	}
@@ -85,7 +92,7 @@ func (d *dumper) keepXA(ctx context.Context, h header, raw, body []byte) error {
 	for _, x := range d.prepared {
 		held += len(x.events)
 	}
-	if held <= xaMemory {
+	if held <= xaMemory || d.xa.plain && d.cfg.Scratch == "" {
 		d.xa.events = append(d.xa.events, raw...)
 		return nil
 	}
@@ -111,8 +118,9 @@ func (d *dumper) xaPrepared(ctx context.Context, h header, body []byte) error {
 	if d.xa == nil || len(body) == 0 {
 		return d.commit(ctx, h)
 	}
-	id, rows := d.xa.id, &xaRows{events: d.xa.events}
+	id, rows := d.xa.id, &xaRows{events: d.xa.whole()}
 	if d.xa.spill != nil {
+		rows.undone = d.xa.undone
 		name, err := d.xa.spill.commit(ctx)
 		if err != nil {
 			return err
@@ -155,7 +163,7 @@ func (d *dumper) xaStatement(ctx context.Context, h header, e event) error {
 
 func (d *dumper) xaCommit(ctx context.Context, h header, id string) error {
 	rows, known := d.prepared[id]
-	if !known && len(d.tables) > 0 && d.wanted == nil {
+	if !known && len(d.tables) > 0 && d.wanted == "" {
 		return &diag.Error{
 			Domain: diag.Guard, Code: diag.CodeSourceChanged,
 			Msg:  fmt.Sprintf("an XA transaction was committed (%s) that had been prepared before the place from which the job reads the binlog, so that its rows are unknown", clip(id)),
@@ -181,19 +189,20 @@ func (d *dumper) replay(ctx context.Context, id string, x *xaRows) error {
 			return failed(err)
 		}
 		defer r.close()
-		return d.inner(ctx, r, failed)
+		return d.inner(ctx, x.kept(r), failed)
 	case x.from != nil:
 		return d.readXA(ctx, id, *x.from)
 	default:
-		return d.inner(ctx, bytes.NewReader(x.events), failed)
+		return d.inner(ctx, x.kept(bytes.NewReader(x.events)), failed)
 	}
 }
 
-// wantedXA is the XA transaction that a connection looks for in the log, and what
-// becomes of its events.
-type wantedXA struct {
-	id   string
-	take func(ctx context.Context, h header, raw, body []byte) error
+// kept passes over the events of r that were undone.
+func (x *xaRows) kept(r io.Reader) io.Reader {
+	if len(x.undone) == 0 {
+		return r
+	}
+	return &skipping{r: r, list: x.undone}
 }
 
 // errFound ends the reading of the log at what was looked for.
@@ -221,11 +230,11 @@ func (d *dumper) readXA(ctx context.Context, id string, from Position) error {
 		return lost(err)
 	}
 	defer sub.end()
-	sub.wanted = &wantedXA{id: id, take: func(ctx context.Context, h header, raw, body []byte) error {
-		return d.dispatch(ctx, h, raw, body)
-	}}
+	sub.wanted = id
+	var rows *xaRows
 	sub.emit = func(_ context.Context, e event) error {
 		if e.kind == evCommit && e.xa != nil && e.xa.id == id && e.xa.rows != nil {
+			rows = e.xa.rows
 			return errFound
 		}
 		return nil
@@ -233,7 +242,8 @@ func (d *dumper) readXA(ctx context.Context, id string, from Position) error {
 	if err := sub.read(ctx); !errors.Is(err, errFound) {
 		return lost(err)
 	}
-	return nil
+	defer removeSpill(rows.spill)
+	return d.replay(ctx, id, rows)
 }
 
 // take applies the end of a transaction; at is the edge before it.

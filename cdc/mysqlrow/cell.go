@@ -1,6 +1,9 @@
 package mysqlrow
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"math/bits"
 	"strconv"
 	"time"
@@ -45,6 +48,8 @@ type cell struct {
 	elem store
 	// floatBits is the size of a FLOAT or DOUBLE that becomes text.
 	floatBits int
+	// bytes is the text that bytes become.
+	bytes BytesText
 	// binary says that the source holds bytes rather than text.
 	binary bool
 	// spaced keeps the blanks of JSON.
@@ -95,6 +100,9 @@ func newCell(c Column, target int, t columnar.DataType, opt Options) cell {
 		e.text = textSet
 	case famBytes:
 		e.text, e.binary = textBytes, true
+		if t.IsText() {
+			e.bytes = opt.Mapping.Bytes
+		}
 		if c.DataType == "binary" {
 			e.pad = int(c.Length)
 		}
@@ -276,9 +284,22 @@ func (c *cell) appendText(v *vec, b []byte) {
 
 // putBytes stores bytes; those of BINARY(n) are filled up with zeros, which the binlog leaves out.
 func (c *cell) putBytes(v *vec, b []byte) status {
+	from := len(v.data)
 	v.data = append(v.data, b...)
 	for range c.pad - len(b) {
 		v.data = append(v.data, 0)
+	}
+	if c.bytes != BytesAsThey {
+		plain := bytes.Clone(v.data[from:])
+		v.data = v.data[:from]
+		switch c.bytes {
+		case BytesHex:
+			v.data = hex.AppendEncode(v.data, plain)
+		case BytesBase64URL:
+			v.data = base64.URLEncoding.AppendEncode(v.data, plain)
+		case BytesBase64, BytesAsThey:
+			v.data = base64.StdEncoding.AppendEncode(v.data, plain)
+		}
 	}
 	return v.endText()
 }

@@ -29,9 +29,25 @@ type Mapping struct {
 	WidenToText bool
 	// ZonedTimestamp makes TIMESTAMP_LTZ of TIMESTAMP.
 	ZonedTimestamp bool
+	// Bytes lets bytes be read into STRING, which nothing makes of them by itself.
+	Bytes BytesText
 	// LongFloat makes DOUBLE of a FLOAT with a length.
 	LongFloat bool
 }
+
+// BytesText is how bytes become text.
+type BytesText uint8
+
+const (
+	// BytesAsThey are is the default: only a target of bytes takes them.
+	BytesAsThey BytesText = iota
+	// BytesBase64 is base64 with filling.
+	BytesBase64
+	// BytesBase64URL is base64 in the letters of addresses, with filling.
+	BytesBase64URL
+	// BytesHex is hexadecimal digits in lower case.
+	BytesHex
+)
 
 // modes are the names of mappings, as type_mapping of Paimon's actions has them,
 // and those of Flink CDC's pipelines.
@@ -117,6 +133,8 @@ func (m Mapping) allows(c Column, t columnar.DataType) bool {
 	switch c.family() {
 	case famInt:
 		return m.SignedBigInt && t.Kind == columnar.BigInt && c.Unsigned()
+	case famBytes:
+		return m.Bytes != BytesAsThey && holds(t, columnar.MaxLength)
 	case famFloat:
 		return m.Text && t.Kind == columnar.VarChar
 	case famText:

@@ -260,7 +260,9 @@ func (o *orders) transaction() {
 		}
 		o.exec("COMMIT")
 	case n < 26:
-		o.xa()
+		if o.round.xa {
+			o.xa()
+		}
 	case n < 27:
 		o.load()
 	case n < 28:

@@ -24,6 +24,8 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 var (
 	soakFor    = flag.Duration("soak", 0, "begin rounds for so long, instead of a number of them")
 	soakRounds = flag.Int("rounds", 4, "so many rounds")
+	onRelease  = flag.String("release", "", "rounds on this release alone, such as mariadb-11.8; one is drawn without it")
+	inMode     = flag.String("mode", "", "rounds in this startup mode alone; one is drawn without it")
 	firstSeed  = flag.Uint64("seed", 1, "seed of the first round; the next ones follow it. 0 draws one")
 )
 
@@ -103,12 +105,15 @@ type round struct {
 	// strict says that GTIDs forbid transactions over several engines; detach
 	// that another connection may end an XA transaction.
 	strict, detach bool
-	flush          string
-	mode           string
-	tables         []*table
-	orders         *orders
-	counts         *totals
-	moves          atomic.Int64
+	// xa says that there are XA transactions. MariaDB does not bring its binlog and its
+	// tables together again if a crash finds it within one.
+	xa     bool
+	flush  string
+	mode   string
+	tables []*table
+	orders *orders
+	counts *totals
+	moves  atomic.Int64
 }
 
 // server is the server of now; it may be down.
@@ -185,6 +190,7 @@ func runRound(t *testing.T, seed uint64, counts *totals) {
 	})
 	crashes := x.serve()
 	x.draw(crashes)
+	x.xa = !crashes || !x.opt.Install.MariaDB
 	x.proxy = startProxy(t, x.server().Addr())
 	judge.Exec(t, x.server(), x.setup()...)
 
@@ -246,7 +252,11 @@ func runRound(t *testing.T, seed uint64, counts *totals) {
 func (x *round) serve() (crashes bool) {
 	x.t.Helper()
 	r := x.rnd
-	in, err := mysqld.FetchRelease(x.t.Context(), releases[r.IntN(len(releases))], nil)
+	release := releases[r.IntN(len(releases))]
+	if *onRelease != "" {
+		release = *onRelease
+	}
+	in, err := mysqld.FetchRelease(x.t.Context(), release, nil)
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -306,6 +316,9 @@ func (x *round) draw(crashes bool) {
 		x.tables[n].engine = "MyISAM"
 	}
 	x.mode = []string{"initial", "initial", "initial", "initial", "earliest-offset", "latest-offset", "specific-offset", "gtid-set", "timestamp", "snapshot"}[r.IntN(10)]
+	if *inMode != "" {
+		x.mode = *inMode
+	}
 	if x.mode == "gtid-set" && !x.opt.Install.MariaDB && slices.Contains(x.opt.Flags, "--gtid-mode=OFF") {
 		x.mode = "specific-offset"
 	}

@@ -98,6 +98,7 @@ func (Connector) CheckTable(t *connect.Table) error {
 	if mode == "timestamp" && !startMillis.IsSet(t.Options) {
 		add(diag.CodeMissingOption, "scan.startup.mode", "timestamp needs a time to start from", "add 'scan.startup.timestamp-millis'")
 	}
+	errs = append(errs, engineColumns(t)...)
 	keys := cdc.MetadataKeys()
 	for i, f := range t.Schema.Fields {
 		key, ok := t.Metadata[f.Name]
@@ -183,7 +184,7 @@ func (c Connector) watch(w *connect.Watch) *cdc.Watch {
 func connection(v configs.Values) (cdc.Config, error) {
 	cfg := cdc.Config{
 		Host: hostname.Get(v), Port: int(port.Get(v)), User: username.Get(v), Password: password.Get(v),
-		ServerID: chooseServerID(v), ConnectTimeout: connectTimeout.Get(v), MaxRetries: int(maxRetries.Get(v)), Heartbeat: heartbeat.Get(v),
+		ServerID: chooseServerID(v), ConnectTimeout: timeoutOf(v), MaxRetries: int(maxRetries.Get(v)), Heartbeat: heartbeat.Get(v),
 		SnapshotReaders: int(readers.Get(v)), SnapshotBytes: memory.Get(v), SnapshotRows: maxRows.Get(v), SnapshotRate: maxRate.Get(v), TLS: tlsConfig(v), TLSAsNeeded: asNeeded(v), Startup: startup(v),
 	}
 	if chunkSize.IsSet(v) {
@@ -207,6 +208,7 @@ func connection(v configs.Values) (cdc.Config, error) {
 	if !zeroDate.IsSet(v) && jdbcZero.Get(v) == "EXCEPTION" {
 		cfg.ZeroDate = mysqlrow.ZeroDateError
 	}
+	cfg.Origin = originOf(v)
 	cfg.SpacedJSON, cfg.BitsLittleEndian = !legacyJSON.Get(v), bitOrder.Get(v) == "little-endian"
 	return cfg, nil
 }
@@ -232,6 +234,7 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 			out.Before = append(out.Before, t.Schema.Fields[i].Name)
 		}
 	}
+	engineTable(&out, t.Options)
 	db, oneDB := plainName(out.Database)
 	name, oneName := plainName(out.Name)
 	if oneDB && oneName {

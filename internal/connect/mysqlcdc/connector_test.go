@@ -1,8 +1,11 @@
 package mysqlcdc
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,8 +61,9 @@ func TestOptionsAreCheckedByClass(t *testing.T) {
 		{"scan.newly-added-table.enabled", "false", "", ""},
 		{"scan.read-changelog-as-append-only.enabled", "true", "", ""},
 		{"scan.snapshot.fetch.size", "2048", "", "rows are streamed"},
-		{"debezium.snapshot.locking.mode", "none", "", "own way"},
-		{"debezium.skipped.operations", "d", "'ignore-delete' = 'true'", ""},
+		{"debezium.snapshot.locking.mode", "none", "", "never locks"},
+		{"debezium.skipped.operations", "d", "", ""},
+		{"debezium.skipped.operations", "c,x", "not an operation", ""},
 		{"debezium.skipped.operations", "none", "", ""},
 		{"debezium.snapshot.mode", "never", "", ""},
 		{"debezium.snapshot.mode", "custom", "is not run", ""},
@@ -67,19 +71,19 @@ func TestOptionsAreCheckedByClass(t *testing.T) {
 		{"debezium.decimal.handling.mode", "string", "", "declared type"},
 		{"debezium.bigint.unsigned.handling.mode", "precise", "", "declared type"},
 		{"debezium.binary.handling.mode", "bytes", "", ""},
-		{"debezium.binary.handling.mode", "base64", "is not run", ""},
+		{"debezium.binary.handling.mode", "base32", "is not one of", ""},
 		{"debezium.event.deserialization.failure.handling.mode", "fail", "", ""},
-		{"debezium.event.deserialization.failure.handling.mode", "skip", "is not run", ""},
-		{"debezium.database.history.kafka.topic", "x", "", "own way"},
-		{"debezium.column.exclude.list", "a", "refuses it", ""},
+		{"debezium.event.deserialization.failure.handling.mode", "skip", "", ""},
+		{"debezium.database.history.kafka.topic", "x", "", "in the checkpoints"},
+		{"debezium.column.exclude.list", "a(", "is not a regular expression", ""},
 		{"jdbc.properties.serverTimezone", "Asia/Shanghai", "", ""},
 		{"jdbc.properties.serverTimezone", "Mars/Olympus", "is not a time zone", ""},
 		{"jdbc.properties.zeroDateTimeBehavior", "convertToNull", "", ""},
 		{"jdbc.properties.zeroDateTimeBehavior", "ROUND", "is not run", ""},
 		{"jdbc.properties.requireSSL", "true", "", ""},
 		{"jdbc.properties.tinyInt1isBit", "false", "", "declared type"},
-		{"jdbc.properties.characterEncoding", "UTF-8", "", "own way"},
-		{"scan.startup.specific-offset.skip-events", "3", "refuses it", ""},
+		{"jdbc.properties.characterEncoding", "UTF-8", "", "character set of its column"},
+		{"scan.startup.specific-offset.skip-events", "3", "refuses to cut", ""},
 		{"connect.timeout", "100 ms", "longer than 250 ms", ""},
 		{"scan.startup.mod", "initial", "no such option", ""},
 	} {
@@ -94,6 +98,59 @@ func TestOptionsAreCheckedByClass(t *testing.T) {
 		if (text == "") != (tt.notes == "") || !strings.Contains(text, tt.notes) {
 			t.Errorf("%s = %s: notices %q, want %q", tt.key, tt.value, text, tt.notes)
 		}
+	}
+}
+
+// TestOptionsOfFlinksConnector walks through all options of Flink's connector: each has its
+// default, and each value its verdict.
+func TestOptionsOfFlinksConnector(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("testdata/options.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defs := map[string]*configs.Def{}
+	for _, d := range Options.Defs() {
+		for _, key := range append([]string{d.Key}, d.Aliases...) {
+			defs[key] = d
+		}
+	}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		key, want, value, verdict := f[0], f[1], f[2], f[3]
+		if d := defs[key]; d != nil {
+			is := d.Default
+			switch {
+			case d.Required:
+				is = "required"
+			case is == "" || d.NoDefault && is == "":
+				is = "-"
+			}
+			if is != want {
+				t.Errorf("%s has the default %s, want %s", key, is, want)
+			}
+		} else if verdict == "run" {
+			t.Errorf("%s is not declared", key)
+		}
+		notices, errs := Options.Check(values(key, value), configs.CheckOptions{Table: "src"})
+		got := "run"
+		switch {
+		case len(errs) > 0:
+			got = "refuse"
+		case len(notices) > 0:
+			got = "note"
+		}
+		if got != verdict {
+			t.Errorf("%s = %s: %s, want %s: %v %v", key, value, got, verdict, errs, notices)
+		}
+	}
+	if n < 80 {
+		t.Errorf("%d lines", n)
 	}
 }
 
@@ -114,6 +171,10 @@ func TestCheckTable(t *testing.T) {
 		{"time without a time", func(x *connect.Table) { x.Options = values("scan.startup.mode", "timestamp") }, diag.CodeMissingOption},
 		{"metadata", func(x *connect.Table) { x.Metadata["tab"] = "table_name" }, 0},
 		{"metadata of another type", func(x *connect.Table) { x.Metadata["id"] = "table_name" }, diag.CodeTableShape},
+		{"excluded column", func(x *connect.Table) { x.Options = values("debezium.column.exclude.list", `a.b, SHOP\.orders\.tab`) }, diag.CodeBadOption},
+		{"column not included", func(x *connect.Table) { x.Options = values("debezium.column.include.list", `.*\.id`) }, diag.CodeBadOption},
+		{"included columns", func(x *connect.Table) { x.Options = values("debezium.column.include.list", `.*\.id,shop.orders.t.*`) }, 0},
+		{"other columns excluded", func(x *connect.Table) { x.Options = values("debezium.column.exclude.list", `shop.orders.other`) }, 0},
 		{"unknown metadata", func(x *connect.Table) { x.Metadata["tab"] = "op_time" }, diag.CodeTableShape},
 	} {
 		x := define(values())
@@ -196,6 +257,22 @@ func TestOptionsOfEnginesHaveTheirMeaning(t *testing.T) {
 		{"zero dates", zeroOf, []string{"jdbc.properties.zeroDateTimeBehavior", "exception"}, mysqlrow.ZeroDateError},
 		{"zero dates", zeroOf, []string{"jdbc.properties.zeroDateTimeBehavior", "exception", "leat.zero-date", "epoch"}, mysqlrow.ZeroDateEpoch},
 		{"TLS", func(v configs.Values) any { return tlsConfig(v) != nil && !asNeeded(v) }, []string{"jdbc.properties.requireSSL", "true"}, true},
+		{"timeout", func(v configs.Values) any { return timeoutOf(v) }, []string{"jdbc.properties.connectTimeout", "1500"}, 1500 * time.Millisecond},
+		{"timeout", func(v configs.Values) any { return timeoutOf(v) }, []string{"jdbc.properties.connectTimeout", "1500", "connect.timeout", "4 s"}, 4 * time.Second},
+		{"bytes", func(v configs.Values) any { return bytesOf(v) }, nil, mysqlrow.BytesAsThey},
+		{"bytes", func(v configs.Values) any { return bytesOf(v) }, []string{"debezium.binary.handling.mode", "HEX"}, mysqlrow.BytesHex},
+		{"origin", func(v configs.Values) any { return originOf(v) == nil }, nil, true},
+		{"origin", func(v configs.Values) any { return originOf(v)("3e11fa47-71ca") }, []string{"debezium.gtid.source.includes", "x, 3E11.*"}, true},
+		{"origin", func(v configs.Values) any { return originOf(v)("4e11fa47-71ca") }, []string{"debezium.gtid.source.includes", "3e11.*"}, false},
+		{"origin", func(v configs.Values) any { return originOf(v)("3e11fa47-71ca") }, []string{"debezium.gtid.source.excludes", "3e11.*"}, false},
+		{"skipped", func(v configs.Values) any {
+			x := sourceTable(connect.SourceTable{Table: define(v)})
+			return fmt.Sprint(x.Skip, x.SkipTruncate, x.PassBadRows, x.OnlineChanges)
+		}, nil, "[] false false false"},
+		{"skipped", func(v configs.Values) any {
+			x := sourceTable(connect.SourceTable{Table: define(v)})
+			return fmt.Sprint(x.Skip, x.SkipTruncate, x.PassBadRows, x.OnlineChanges)
+		}, []string{"debezium.skipped.operations", "u, D,t", "debezium.event.processing.failure.handling.mode", "warn", "scan.parse.online.schema.changes.enabled", "true"}, "[1 2] true true true"},
 		{"inserts", func(v configs.Values) any { return New().SourceMode(define(v)) == connect.InsertOnly }, []string{"scan.read-changelog-as-append-only.enabled", "true"}, true},
 		{"inserts", func(v configs.Values) any { return New().SourceMode(define(v)) == connect.InsertOnly }, nil, false},
 		{"bounded", func(v configs.Values) any { return New().Bounded(define(v)) }, []string{"debezium.snapshot.mode", "initial_only"}, true},

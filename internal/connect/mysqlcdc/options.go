@@ -51,8 +51,9 @@ var (
 	// jdbcZero says the same for rows of the snapshot in Flink's connector.
 	jdbcZero = configs.Enum(Options, "jdbc.properties.zeroDateTimeBehavior", "CONVERT_TO_NULL", "As leat.zero-date 'null' or 'error'.",
 		[]string{"CONVERT_TO_NULL", "EXCEPTION", "ROUND", "convertToNull", "round"}, configs.RefuseWords("CONVERT_TO_NULL", "ROUND", "round"))
-	appendOnly = configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert: both images of an update, and the row that a delete takes away. The metadata row_kind tells them apart.")
-	legacyJSON = configs.Bool(Options, "use.legacy.json.format", true, "JSON text has no blanks after ':' and ','; false gives the text that the server prints. Snapshot and binlog give the same text.")
+	appendOnly    = configs.Bool(Options, "scan.read-changelog-as-append-only.enabled", false, "Give every change as an insert: both images of an update, and the row that a delete takes away. The metadata row_kind tells them apart.")
+	onlineChanges = configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Go on with the table that gh-ost or pt-online-schema-change puts in place of one, which holds the same rows, as long as the columns that are read fit.")
+	legacyJSON    = configs.Bool(Options, "use.legacy.json.format", true, "JSON text has no blanks after ':' and ','; false gives the text that the server prints. Snapshot and binlog give the same text.")
 )
 
 // Where the stream starts.
@@ -94,76 +95,13 @@ func init() {
 	configs.Bool(Options, "scan.incremental.snapshot.unbounded-chunk-first.enabled", true, "Read the open-ended chunk first.", configs.NoMeaningHere("chunks hold bounded memory in any order"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.upper-bound", 1000, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.upper-bound"), configs.NoMeaningHere("chunks are cut by the index"))
 	configs.Double(Options, "chunk-key.even-distribution.factor.lower-bound", 0.05, "Limit for evenly cut chunks.", configs.WithAliases("split-key.even-distribution.factor.lower-bound"), configs.NoMeaningHere("chunks are cut by the index"))
-	configs.Bool(Options, "scan.parse.online.schema.changes.enabled", false, "Follow gh-ost and pt-online-schema-change.", only(false, "leat does not follow these tools yet"))
 	for _, key := range []string{"scan.startup.specific-offset.skip-events", "scan.startup.specific-offset.skip-rows"} {
-		configs.Int(Options, key, 0, "What to skip after the offset.", configs.RefusedHere("it would cut a transaction", "give the place of a transaction without it"))
+		configs.Int(Options, key, 0, "What to skip after the offset.", configs.Check(configs.ParseInt, noCut))
 	}
 	engineOptions()
+	jdbcOptions()
 	Options.Prefix("debezium.", "Settings of the Debezium engine.", configs.NoMeaningHere(own))
 	Options.Prefix("jdbc.properties.", "Settings of the JDBC driver.", configs.NoMeaningHere(own))
-}
-
-// jdbcTinyInt is only of interest to copies of whole tables: a script declares its types.
-var jdbcTinyInt = configs.Bool(Options, "jdbc.properties.tinyInt1isBit", true, "TINYINT(1) is a boolean.", configs.NoMeaningHere("the declared type decides"))
-
-// engineMode is the option of Debezium's engine for scan.startup.mode.
-var engineMode = configs.Enum(Options, "debezium.snapshot.mode", "initial", "The startup mode as Debezium names it: never, no_data and schema_only are latest-offset, initial_only is snapshot.",
-	[]string{"initial", "when_needed", "never", "no_data", "schema_only", "initial_only", "always", "configuration_based", "custom", "recovery", "schema_only_recovery"},
-	configs.RefuseWords("initial", "always", "configuration_based", "custom", "recovery", "schema_only_recovery"))
-
-// modeOf is where a table starts, by either option.
-func modeOf(v configs.Values) string {
-	if startupMode.IsSet(v) {
-		return startupMode.Get(v)
-	}
-	switch engineMode.Get(v) {
-	case "never", "no_data", "schema_only":
-		return "latest-offset"
-	case "initial_only":
-		return "snapshot"
-	default:
-		return startupMode.Get(v)
-	}
-}
-
-// engineOptions declares the settings of the Debezium engine that have an effect
-// there which leat has another way, or none, for.
-func engineOptions() {
-	const declared = "the declared type of a column decides"
-	for _, x := range []struct {
-		key    string
-		words  []string
-		reason string // why the words mean nothing here, "" where some do and are refused
-		write  string
-		refuse []string
-	}{
-		{"debezium.decimal.handling.mode", []string{"precise", "string", "double"}, declared, "", nil},
-		{"debezium.bigint.unsigned.handling.mode", []string{"long", "precise"}, declared, "", nil},
-		{"debezium.time.precision.mode", []string{"adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"}, declared, "", nil},
-		{"debezium.binary.handling.mode", []string{"bytes", "base64", "base64-url-safe", "hex"}, "", "bytes", []string{"base64", "base64-url-safe", "hex"}},
-		{"debezium.event.deserialization.failure.handling.mode", []string{"fail", "warn", "skip", "ignore"}, "", "fail", []string{"warn", "skip", "ignore"}},
-		{"debezium.event.processing.failure.handling.mode", []string{"fail", "warn", "skip", "ignore"}, "", "fail", []string{"warn", "skip", "ignore"}},
-	} {
-		how := configs.RefuseWords(x.write, x.refuse...)
-		if x.reason != "" {
-			how = configs.NoMeaningHere(x.reason)
-		}
-		configs.Enum(Options, x.key, x.words[0], "Setting of the Debezium engine.", x.words, how)
-	}
-	configs.String(Options, "debezium.skipped.operations", "none", "Setting of the Debezium engine.", configs.Check(parseText, func(s string) error {
-		if s != "none" && s != "" {
-			return errors.New("leat skips no operations; a table of the lake leaves deletes out with 'ignore-delete' = 'true'")
-		}
-		return nil
-	}))
-	for _, x := range [][2]string{
-		{"debezium.column.exclude.list", "leave the columns out of the CREATE TABLE statement"},
-		{"debezium.column.include.list", "declare these columns in the CREATE TABLE statement"},
-		{"debezium.gtid.source.includes", "leave it out; all transactions are read"},
-		{"debezium.gtid.source.excludes", "leave it out; all transactions are read"},
-	} {
-		configs.String(Options, x[0], "", "Setting of the Debezium engine.", configs.Optional(), configs.RefusedHere("ignoring it would change what is read", x[1]))
-	}
 }
 
 func parseText(s string) (string, error) { return s, nil }
@@ -181,16 +119,6 @@ func within(lo, hi int64) configs.Modify {
 	return configs.Check(configs.ParseInt, func(x int64) error {
 		if x < lo || x > hi {
 			return fmt.Errorf("must be from %d to %d", lo, hi)
-		}
-		return nil
-	})
-}
-
-// only accepts one value of a switch and refuses the other.
-func only(want bool, reason string) configs.Modify {
-	return configs.Check(configs.ParseBool, func(on bool) error {
-		if on != want {
-			return fmt.Errorf("leat refuses '%t': %s", on, reason)
 		}
 		return nil
 	})
