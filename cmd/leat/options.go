@@ -32,7 +32,7 @@ func (a *app) optionsCommand() *cobra.Command {
 		Use:     "options [PREFIX]",
 		Short:   "List the options of SET, of catalogs, of tables and of connectors",
 		Long:    "List the options that leat declares: what it honours, accepts without effect, or refuses. Other keys of Flink and Paimon are accepted with a notice.",
-		Example: "  leat options execution.checkpointing\n  leat options --output json",
+		Example: "  leat options execution.checkpointing\n  leat options --output json\n  leat options --output markdown > options.md",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefix := ""
@@ -42,7 +42,7 @@ func (a *app) optionsCommand() *cobra.Command {
 			return writeOptions(cmd.OutOrStdout(), collectOptions(prefix), output)
 		},
 	}
-	c.Flags().StringVar(&output, "output", "table", "table, json or ndjson")
+	c.Flags().StringVar(&output, "output", "table", "table, json, ndjson or markdown")
 	return c
 }
 
@@ -103,9 +103,41 @@ func writeOptions(w io.Writer, rows []optionRow, output string) error {
 			return fmt.Errorf("printing options: %w", err)
 		}
 		return nil
+	case "markdown":
+		return writeOptionsPage(w, rows)
 	default:
-		return outputError(output)
+		return usageError(fmt.Sprintf("--output '%s' is not a form of output", output), "write table, json, ndjson or markdown")
 	}
+}
+
+// writeOptionsPage writes a table for each place of options.
+func writeOptionsPage(w io.Writer, rows []optionRow) error {
+	var b strings.Builder
+	b.WriteString("# Options\n\nMade by `leat options --output markdown` from what the program declares. Other keys of Flink and Paimon are known and accepted with a notice.\n")
+	last := ""
+	for _, r := range rows {
+		if r.Where != last {
+			fmt.Fprintf(&b, "\n## %s\n\n| Option | Type | Default | Class | Meaning |\n|---|---|---|---|---|\n", strings.ToUpper(r.Where[:1])+r.Where[1:])
+			last = r.Where
+		}
+		key := "`" + strings.Join(append([]string{r.Key}, r.Aliases...), "`, older `") + "`"
+		def := ""
+		if r.Default != "" {
+			def = "`" + r.Default + "`"
+		}
+		if r.Required {
+			def = "required"
+		}
+		cells := []string{key, r.Type, def, r.Class, r.Text}
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(cells[i], "|", "\\|")
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("printing options: %w", err)
+	}
+	return nil
 }
 
 func outputError(output string) error {
