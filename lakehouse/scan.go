@@ -54,6 +54,10 @@ type Plan struct {
 	// Schema is the columns that the splits give.
 	Schema *columnar.Schema
 	Splits []Split
+	// AllFiles counts the files, and AllBytes their bytes, that the snapshot has and of
+	// which the splits are what conditions leave.
+	AllFiles int
+	AllBytes int64
 
 	t *Table
 	// columns are those read: Schema's, then key columns needed to merge; keys are the key's positions.
@@ -81,9 +85,10 @@ type Plan struct {
 type Split struct {
 	Partition spec.BinaryRow
 	Bucket    int32
-	// Files counts the files and Rows the rows in them, before merging.
+	// Files counts the files, Rows the rows in them, before merging, and Bytes their size.
 	Files int
 	Rows  int64
+	Bytes int64
 
 	sections [][]mergetree.Run
 }
@@ -109,6 +114,10 @@ func (t *Table) ScanPlan(ctx context.Context, o ScanOptions) (*Plan, error) {
 	entries, err := t.manifests.Live(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("reading table %s: %w", t.Path, err)
+	}
+	p.AllFiles = len(entries)
+	for i := range entries {
+		p.AllBytes += entries[i].File.FileSize
 	}
 	if o.Partition != nil {
 		entries = slices.DeleteFunc(entries, func(e spec.ManifestEntry) bool { return !o.Partition(e.Partition) })
@@ -244,6 +253,7 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 			for k := range s[i].Files {
 				split.Files++
 				split.Rows += s[i].Files[k].RowCount
+				split.Bytes += s[i].Files[k].FileSize
 			}
 		}
 	}

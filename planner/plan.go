@@ -133,7 +133,9 @@ type Step struct {
 	Partitions []map[string]string
 	Call       *procedure.Call
 	Select     *Query
-	Write      *Write
+	// Analyze is the plan of a SELECT that is run for what it reads, in place of its rows.
+	Analyze string
+	Write   *Write
 	// Job is the name or the id of a job.
 	Job       string
 	Savepoint bool

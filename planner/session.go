@@ -316,8 +316,18 @@ func (s *Session) reset(v *sqlfront.Reset) {
 }
 
 func (s *Session) explain(ctx context.Context, v *sqlfront.Explain) {
+	if _, query := v.Statement.(*sqlfront.QueryStatement); !query && slices.Contains(v.Details, "ANALYZE") {
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "EXPLAIN ANALYZE carries the statement out: only a SELECT will do", Hint: "write EXPLAIN"})
+		return
+	}
 	if q, ok := v.Statement.(*sqlfront.QueryStatement); ok {
-		if step, ok := s.bindSelect(ctx, v.Pos(), q.Query); ok {
+		step, ok := s.bindSelect(ctx, v.Pos(), q.Query)
+		switch {
+		case !ok:
+		case slices.Contains(v.Details, "ANALYZE"):
+			step.Analyze = step.explain()
+			s.add(step)
+		default:
 			s.result.Explained = append(s.result.Explained, step.explain())
 		}
 		return

@@ -203,9 +203,13 @@ var explainDetails = []string{"ESTIMATED_COST", "CHANGELOG_MODE", "PLAN_ADVICE",
 func (p *parser) explain() Statement {
 	p.i++
 	e := &Explain{}
-	if p.accept("PLAN", "FOR") {
+	switch {
+	case p.accept("PLAN", "FOR"):
 		e.Details = append(e.Details, "PLAN FOR")
-	} else {
+	case p.accept("ANALYZE"):
+		p.notice(p.tokenPos(p.i-1), "EXPLAIN ANALYZE is leat's own: Flink does not know it")
+		e.Details = append(e.Details, "ANALYZE")
+	default:
 		for slices.Contains(explainDetails, p.peek().up) {
 			e.Details = append(e.Details, p.next().up)
 			if !p.acceptOp(",") {

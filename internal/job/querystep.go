@@ -32,6 +32,9 @@ func (a *application) query(ctx context.Context) error {
 	if sel.Source != nil {
 		defer sel.Source.Close()
 	}
+	if a.step.Analyze != "" {
+		return placedAt(a.analyze(ctx, sel), a.step.Pos)
+	}
 	return placedAt(a.give(sel.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), a.step.Pos)
 }
 

@@ -179,9 +179,12 @@ func (s *Source) scanWith(ctx context.Context, used []int, where []lakehouse.Con
 		return err
 	}
 	progress := progressOf(ctx)
+	read := Read{Table: s.Name, AllFiles: plan.AllFiles, AllBytes: plan.AllBytes}
 	for i := range plan.Splits {
 		progress.of.Add(plan.Splits[i].Rows)
+		read.add(&plan.Splits[i])
 	}
+	progress.note(read)
 	return scanSplits(ctx, plan, threads, func(b *columnar.Batch) error {
 		progress.read.Add(int64(b.Rows()))
 		cols := slices.Clone(b.Cols)
