@@ -102,3 +102,33 @@ pipeline:
 	c.sameAs("raw.all_fresh", "SELECT * FROM e2e_sync_pipeline.fresh")
 	c.sameAs("raw.all_later", "SELECT * FROM e2e_sync_pipeline.later")
 }
+
+// TestSyncByCall starts the same job from a script, and goes on with it by flags.
+func TestSyncByCall(t *testing.T) {
+	t.Parallel()
+	c := newCopies(t, "e2e_sync_call", "CREATE TABLE DB.orders (id INT NOT NULL PRIMARY KEY, at DATETIME)", "CREATE TABLE DB.loose (id INT)",
+		"INSERT INTO DB.orders VALUES (1, '2024-01-02 03:04:05')", "INSERT INTO DB.loose VALUES (1), (1)")
+	script := filepath.Join(c.job.Dir, "call.sql")
+	text := fmt.Sprintf(`SET 'pipeline.name' = 'called';
+CREATE CATALOG lake WITH ('type' = 'paimon', 'warehouse' = '%s');
+USE CATALOG lake;
+CALL sys.mysql_sync_database(database => 'ods', mysql_conf => 'hostname=127.0.0.1,port=%d,username=root,password=,database-name=%s',
+  computed_column => 'y=year(at);m=month(at)', keyless => 'append', table_suffix => '_copy');`, c.job.Warehouse(), c.server.Port, c.db)
+	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.mustLeat("run", script, "--catch-up")
+	c.exec("INSERT INTO DB.orders VALUES (2, NULL)", "UPDATE DB.orders SET at = '2025-02-03' WHERE id = 1", "INSERT INTO DB.loose VALUES (2)", "CREATE TABLE DB.later (id INT NOT NULL PRIMARY KEY)", "INSERT INTO DB.later VALUES (7)")
+	if s := c.mustLeat("run", script, "--catch-up"); !strings.Contains(s, "job called resumes from checkpoint") {
+		t.Errorf("the second run does not resume:\n%s", s)
+	}
+	c.exec("DELETE FROM DB.orders WHERE id = 1", "INSERT INTO DB.orders VALUES (3, '2026-03-04')")
+	s := c.mustLeat("sync", "mysql", "--url", fmt.Sprintf("mysql://root@127.0.0.1:%d/%s", c.server.Port, c.db), "--including_tables", ".*", "--warehouse", c.job.Warehouse(), "--database", "ods",
+		"--computed_column", "y=year(at)", "--computed_column", "m=month(at)", "--keyless", "append", "--table_suffix", "_copy", "--name", "called", "--catch-up")
+	if !strings.Contains(s, "job called resumes from checkpoint") {
+		t.Errorf("flags do not go on with the job:\n%s", s)
+	}
+	c.sameAs("ods.orders_copy", "SELECT *, YEAR(at) y, MONTH(at) m FROM e2e_sync_call.orders")
+	c.sameAs("ods.loose_copy", "SELECT * FROM e2e_sync_call.loose")
+	c.sameAs("ods.later_copy", "SELECT * FROM e2e_sync_call.later")
+}
