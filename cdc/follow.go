@@ -176,7 +176,7 @@ func (r *Reader) switchTo(t *table, src *sourceTable) error {
 		}
 	}
 	r.log.Info("source table changed in columns that are not read, or that still fit", "table", t.id(), "statement", clip(t.statement))
-	t.src, t.plan, t.before = src, next.plan, next.before
+	t.was, t.src, t.plan, t.before = t.src, src, next.plan, next.before
 	t.seq.out = mysqlrow.NewBuilder(t.plan, firstRows)
 	for _, c := range t.seq.reading {
 		c.again = true
@@ -242,6 +242,9 @@ func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, caus
 		versions = append(versions, now, now.named(m))
 	}
 	versions = append(versions, t.src.named(m))
+	if !t.def.Follow {
+		versions = append(versions, r.onlyVersion(t, now, m))
+	}
 	for _, src := range versions {
 		if src == nil {
 			continue
@@ -266,7 +269,16 @@ func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, caus
 		r.heal(t, cause)
 		return nil, nil //nolint:nilnil // the rows are passed over
 	}
-	return nil, t.changed(cause)
+	return nil, r.unnamed(t.changed(cause))
+}
+
+// unnamed adds to an error about columns of the log that a server can name them.
+func (r *Reader) unnamed(err error) error {
+	var e *diag.Error
+	if r.server.vars["binlog_row_metadata"] != "FULL" && errors.As(err, &e) {
+		e.Notes = append(e.Notes, "SET GLOBAL binlog_row_metadata = 'FULL' makes the server name the columns in the log, so that changes which follow each other are told apart")
+	}
+	return err
 }
 
 // named puts the columns of t in the order in which the log names them, with

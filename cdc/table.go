@@ -66,6 +66,8 @@ type table struct {
 	described mark
 	// floor is up to where the table was read before the edge went back; nil for the edge.
 	floor *Position
+	// was is the version of the columns before src, nil for none.
+	was *sourceTable
 	// statement is the last DDL on the table, for messages.
 	statement string
 }

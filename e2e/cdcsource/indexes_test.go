@@ -1,6 +1,7 @@
 package cdcsource
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -128,4 +129,51 @@ func TestAccountsWithoutTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	failsWith(t, r.Check(t.Context()), diag.CodeSourceAuth, "sha2")
+}
+
+// TestChangesOfColumnsThatFollowEachOther makes several changes of columns nobody reads, with
+// rows between them, while the job is down, on a server whose log does not name columns.
+func TestChangesOfColumnsThatFollowEachOther(t *testing.T) {
+	for i, tt := range []struct {
+		name string
+		sql  []string
+		code diag.Code
+	}{
+		{"added at the end", []string{"ADD COLUMN e1 INT", "ADD COLUMN e2 BIGINT", "ADD COLUMN e3 INT"}, 0},
+		{"added anywhere", []string{"ADD COLUMN e1 INT FIRST", "ADD COLUMN e2 BIGINT AFTER id", "ADD COLUMN e3 VARCHAR(9) FIRST"}, 0},
+		{"dropped", []string{"DROP COLUMN o1", "DROP COLUMN o2"}, 0},
+		{"of one type in front", []string{"ADD COLUMN e1 INT AFTER o2", "ADD COLUMN e2 INT AFTER balance"}, diag.CodeSourceChanged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := plainServer
+			db := "versions_" + string(rune('0'+i))
+			cfg, _ := small(t, s, db)
+			if err := s.Exec("ALTER TABLE " + db + ".accounts ADD COLUMN o1 VARCHAR(9) FIRST, ADD COLUMN o2 DATE AFTER id"); err != nil {
+				t.Fatal(err)
+			}
+			cfg.CatchUp = true
+			col := catchUp(t, cfg, nil, copies{{}}, func(c *collector) { c.every = 1 })
+			state, err := col.reader.SnapshotState(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sql := []string{"USE " + db}
+			for _, q := range tt.sql {
+				sql = append(sql, "ALTER TABLE accounts "+q, "UPDATE accounts SET balance = balance + 1")
+			}
+			if err := s.Exec(sql...); err != nil {
+				t.Fatal(err)
+			}
+			if tt.code != 0 {
+				x := run(t, cfg, state.Data, col.tables.clone(), nil)
+				failsWith(t, x.err(), tt.code, "--fresh --replace", "binlog_row_metadata = 'FULL'")
+				return
+			}
+			n := len(tt.sql)
+			want := copies{{"10": fmt.Sprint(1 + n), "20": fmt.Sprint(2 + n), "30": fmt.Sprint(3 + n)}}
+			if d := cmp.Diff(want, catchUp(t, cfg, state.Data, col.tables.clone(), nil).tables); d != "" {
+				t.Error(d)
+			}
+		})
+	}
 }

@@ -182,7 +182,7 @@ func (x *round) stop() {
 }
 
 func runRound(t *testing.T, seed uint64, counts *totals) {
-	x := &round{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 0)), dir: t.TempDir(), counts: counts, detach: true}
+	x := &round{t: t, seed: seed, rnd: rand.New(rand.NewPCG(seed, 0)), dir: t.TempDir(), counts: counts}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("run it again: go test ./e2e/soak -run TestSoak -seed %d -rounds 1", seed)
@@ -190,12 +190,13 @@ func runRound(t *testing.T, seed uint64, counts *totals) {
 	})
 	crashes := x.serve()
 	x.draw(crashes)
-	x.xa = !crashes || !x.opt.Install.MariaDB
 	x.proxy = startProxy(t, x.server().Addr())
 	judge.Exec(t, x.server(), x.setup()...)
 
 	length := time.Duration(3000+x.rnd.IntN(5000)) * time.Millisecond
 	accidents := drawAccidents(x.rnd, length, crashes)
+	x.detach = !x.opt.Install.MariaDB
+	x.xa = x.detach || !slices.ContainsFunc(accidents, func(a accident) bool { return a.server })
 	t.Logf("MySQL %s %v, mode %s, %d tables, %s", x.opt.Install.Version, x.opt.Flags, x.mode, len(x.tables), accidents)
 	o := &orders{round: x, tables: x.tables}
 	x.orders = o
