@@ -50,6 +50,9 @@ func (c *compiler) castToText(from, to columnar.DataType, mode castMode) loop {
 			return appendTimestamp(b, v+z.offsetAt(floorDiv(v, per))*per, from.Precision)
 		})
 	default:
+		if from.IsBytes() {
+			return textLoop(func(out *scratch, s string) (string, bool) { return fit(out, decoded(out, s)), true })
+		}
 		return textLoop(func(out *scratch, s string) (string, bool) { return fit(out, s), true })
 	}
 }

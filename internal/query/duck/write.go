@@ -3,7 +3,6 @@
 package duck
 
 import (
-	"bytes"
 	"fmt"
 	"unicode/utf8"
 	"unsafe"
@@ -15,6 +14,7 @@ import (
 	db "github.com/duckdb/duckdb-go-bindings"
 
 	"leat/internal/columnar"
+	"leat/internal/expr"
 )
 
 // values gives n values of a vector's memory from row at on.
@@ -122,7 +122,7 @@ func writeText(vec db.Vector, at int, v *array.String, from, n int) {
 		return
 	}
 	for i := range n {
-		b := bytes.ToValidUTF8(texts[offsets[from+i]-base:offsets[from+i+1]-base], []byte("\uFFFD"))
+		b := expr.AppendDecoded(nil, string(texts[offsets[from+i]-base:offsets[from+i+1]-base]))
 		assign(vec, at+i, b, []int32{0, int32(len(b))}, 1)
 	}
 }
