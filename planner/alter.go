@@ -301,7 +301,7 @@ func (s *Session) drop(ctx context.Context, v *sqlfront.Drop) {
 	case sqlfront.DropCatalog:
 		s.dropCatalog(v)
 	case sqlfront.DropView:
-		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "DROP VIEW does not run yet", Hint: "remove the statement: leat keeps no views"})
+		s.dropView(v)
 	}
 }
 

@@ -148,6 +148,14 @@ func (s *Session) bounded(q *sqlfront.Query) bool {
 
 // isLake reports whether a name, if it is one of a table, is that of a lake table.
 func (s *Session) isLake(n sqlfront.ObjectName) bool {
+	if v := s.viewOf(n); v != nil {
+		done, err := s.expand(v, n.At)
+		if err != nil {
+			return true // the query says so where it is bound
+		}
+		defer done()
+		return s.bounded(v.query)
+	}
 	c := s.catalogOf(n)
 	if c == nil || c.lake == nil || len(n.Parts) > 3 {
 		return false

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,10 +74,13 @@ func (sc *lakeScope) fromTable(v *sqlfront.TableName) (string, bool) {
 		return text, true
 	}
 	b := sc.b
+	if w := b.s.viewOf(v.Name); w != nil {
+		return sc.fromView(w, v, alias)
+	}
 	if t, reader := b.s.rowTable(v); reader != nil {
 		return sc.fromRows(v, alias, t, reader)
 	}
-	c, db, name, ok := b.s.lakeName(v)
+	c, db, name, ok := b.s.lakeName(b.ctx, v)
 	if !ok {
 		return "", false
 	}
@@ -139,12 +143,17 @@ func (sc *lakeScope) fromRows(v *sqlfront.TableName, alias string, t *table, rea
 }
 
 // lakeName resolves the name of a lake table.
-func (s *Session) lakeName(ref *sqlfront.TableName) (c *namespace, db, name string, ok bool) {
+func (s *Session) lakeName(ctx context.Context, ref *sqlfront.TableName) (c *namespace, db, name string, ok bool) {
 	c, db, name, ok = s.resolve(ref.Name)
 	if !ok {
 		return nil, "", "", false
 	}
-	if t := c.tables[db+"."+name]; c.lake == nil || t != nil && !t.lake {
+	t := c.tables[db+"."+name]
+	if t == nil && c.lake == nil {
+		s.findTable(ctx, ref.Name) // says what is missing
+		return nil, "", "", false
+	}
+	if c.lake == nil || t != nil && !t.lake {
 		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: ref.Name.At, Msg: fmt.Sprintf("table %s is no lake table: only a job reads it", fullName(c, db, name)), Hint: "INSERT INTO a table, such as one with connector 'print'"})
 		return nil, "", "", false
 	}

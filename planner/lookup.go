@@ -43,6 +43,7 @@ func (s *Session) Tables(ctx context.Context, catalog, database string) ([]strin
 			names = append(names, name)
 		}
 	}
+	names = append(names, c.viewNames(database)...)
 	if c.lake != nil {
 		stored, err := c.lake.Tables(ctx, database)
 		if err != nil {

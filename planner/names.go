@@ -243,6 +243,10 @@ func (s *Session) findTable(ctx context.Context, n sqlfront.ObjectName) *table {
 	if t, ok := c.tables[db+"."+name]; ok {
 		return t
 	}
+	if v := c.views[db+"."+name]; v != nil {
+		s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: n.At, Msg: v.full + " is a view: it is read, and not written", Hint: "name a table"})
+		return nil
+	}
 	var have []string
 	for k := range c.tables {
 		have = append(have, strings.TrimPrefix(k, db+"."))

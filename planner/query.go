@@ -223,6 +223,9 @@ func (b *builder) fromTable(ctx context.Context, v *sqlfront.TableName, ctes map
 			return renamed(named(rels, v.Name.Parts[0].Text), v.Alias), ok
 		}
 	}
+	if w := b.s.viewOf(v.Name); w != nil {
+		return b.fromView(ctx, w, v)
+	}
 	t := b.s.findTable(ctx, v.Name)
 	if t == nil {
 		return nil, false

@@ -76,13 +76,13 @@ func (s *Session) follows(ref *sqlfront.TableName, sel *sqlfront.Select, q *Quer
 // subqueries is read and computed here, each other one by DuckDB.
 func (s *Session) bindSelect(ctx context.Context, at diag.Pos, q *sqlfront.Query) (Step, bool) {
 	sel, ref := plainSelect(q)
-	if sel == nil {
+	if sel == nil || s.viewOf(ref.Name) != nil {
 		return s.bindLakeQuery(ctx, at, q)
 	}
 	if t, reader := s.rowTable(ref); reader != nil {
 		return s.bindRows(at, q, sel, ref, t, reader)
 	}
-	c, db, name, ok := s.lakeName(ref)
+	c, db, name, ok := s.lakeName(ctx, ref)
 	if !ok {
 		return Step{}, false
 	}

@@ -70,6 +70,8 @@ type namespace struct {
 	gone map[string]bool
 	// options are those of CREATE CATALOG.
 	options map[string]string
+	// views are those of the session, by "db.view".
+	views map[string]*view
 }
 
 // table is a table a statement may name.
@@ -110,6 +112,8 @@ type Session struct {
 	script bool
 	// streaming says that the SELECT being planned may go on as its table changes.
 	streaming bool
+	// expanding are the views that are being put in place of their names, one in the other.
+	expanding []string
 	reruns    map[string]*rerun
 }
 
@@ -222,6 +226,10 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 		}
 	case *sqlfront.Explain:
 		s.explain(ctx, v)
+	case *sqlfront.CreateView:
+		s.createView(ctx, v)
+	case *sqlfront.AlterView:
+		s.alterView(ctx, v)
 	case *sqlfront.AlterTable:
 		s.alterTable(ctx, v)
 	case *sqlfront.Drop:

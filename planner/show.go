@@ -68,7 +68,7 @@ func (s *Session) show(ctx context.Context, v *sqlfront.Show) {
 	case "TABLES":
 		s.showTables(ctx, v)
 	case "VIEWS":
-		s.list(v, "view name", nil)
+		s.showViews(v)
 	case "PROCEDURES":
 		s.list(v, "procedure name", procedureNames())
 	case "PARTITIONS":
@@ -87,11 +87,17 @@ func (s *Session) show(ctx context.Context, v *sqlfront.Show) {
 		s.list(v, "function name", expr.Functions())
 	case "MODULES", "FULL MODULES":
 		s.list(v, "module name", []string{"core"})
+	case "CREATE VIEW":
+		s.showCreateView(v)
 	case "CREATE TABLE":
 		if t := s.findTable(ctx, v.Name); t != nil {
 			s.rows(v.Pos(), []string{"result"}, [][]string{{createText(t)}})
 		}
 	case "COLUMNS":
+		if w := s.viewOf(v.Name); w != nil {
+			s.describeView(ctx, v.Pos(), w, func(name string) bool { return likes(v, name) })
+			return
+		}
 		if t := s.findTable(ctx, v.Name); t != nil {
 			s.describeTable(v.Pos(), t, func(name string) bool { return likes(v, name) })
 		}
@@ -183,6 +189,7 @@ func (s *Session) showTables(ctx context.Context, v *sqlfront.Show) {
 			return
 		}
 	}
+	names = append(names, c.viewNames(db)...)
 	slices.Sort(names)
 	s.list(v, "table name", slices.Compact(names))
 }
@@ -236,6 +243,10 @@ func partitionHas(path string, want map[string]string) bool {
 func (s *Session) describe(ctx context.Context, v *sqlfront.Describe) {
 	switch v.What {
 	case "TABLE":
+		if w := s.viewOf(v.Name); w != nil {
+			s.describeView(ctx, v.Pos(), w, func(string) bool { return true })
+			return
+		}
 		if t := s.findTable(ctx, v.Name); t != nil {
 			s.describeTable(v.Pos(), t, func(string) bool { return true })
 		}

@@ -6,7 +6,19 @@ func (p *parser) alter() Statement {
 	t := p.peek()
 	switch t.up {
 	case "TABLE":
-	case "CATALOG", "DATABASE", "VIEW":
+	case "VIEW":
+		p.i++
+		v := &AlterView{Name: p.objectName("the name of a view")}
+		switch {
+		case p.accept("RENAME", "TO"):
+			v.NewName = p.objectName("the new name")
+		case p.accept("AS"):
+			v.Query = p.query()
+		default:
+			p.unexpected("RENAME TO or AS")
+		}
+		return v
+	case "CATALOG", "DATABASE":
 		p.skipRest()
 		return &Unsupported{What: "ALTER " + t.up}
 	case "MATERIALIZED", "MODEL", "FUNCTION":

@@ -231,6 +231,26 @@ type LikeOption struct {
 	What   string
 }
 
+// CreateView is CREATE VIEW.
+type CreateView struct {
+	Span
+	Temporary, OrReplace, IfNotExists bool
+
+	Name ObjectName
+	// Columns is nil if the columns keep the names of the query.
+	Columns []Name
+	Comment *string
+	Query   *Query
+}
+
+// AlterView is ALTER VIEW … RENAME TO or AS; the other one of NewName and Query is empty.
+type AlterView struct {
+	Span
+	Name    ObjectName
+	NewName ObjectName
+	Query   *Query
+}
+
 // DropKind is what DROP drops.
 type DropKind uint8
 

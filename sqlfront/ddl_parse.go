@@ -31,8 +31,8 @@ func (p *parser) create() Statement {
 		p.skipRest()
 		return &Ignored{What: "CREATE FUNCTION", Reason: "its class is not loaded; calls of the function are refused"}
 	case "VIEW":
-		p.skipRest()
-		return &Unsupported{What: "CREATE VIEW", Hint: "write the query into the INSERT"}
+		p.i++
+		return p.createView(&CreateView{Temporary: temporary, OrReplace: orReplace})
 	case "MATERIALIZED", "MODEL":
 		p.refuse(p.since(start), "CREATE "+t.up, "")
 	case "INDEX", "UNIQUE", "FULLTEXT":
@@ -43,6 +43,19 @@ func (p *parser) create() Statement {
 		p.unexpected("TABLE, TEMPORARY TABLE, CATALOG or DATABASE")
 	}
 	return nil
+}
+
+// createView reads CREATE VIEW behind the word VIEW.
+func (p *parser) createView(v *CreateView) Statement {
+	v.IfNotExists = p.ifNotExists()
+	v.Name = p.objectName("the name of a view")
+	if p.isOp("(") {
+		v.Columns = p.nameList("a column name")
+	}
+	v.Comment = p.comment()
+	p.expect("AS")
+	v.Query = p.query()
+	return v
 }
 
 // createTable reads CREATE TABLE from the word TABLE on.

@@ -34,6 +34,19 @@ func (w *writer) statement(st Statement) {
 		w.commentAndOptions(s.Comment, s.Options)
 	case *CreateTable:
 		w.createTable(s)
+	case *CreateView:
+		w.createView(s)
+	case *AlterView:
+		w.put("ALTER VIEW ")
+		w.object(s.Name)
+		if s.Query == nil {
+			w.put(" RENAME TO ")
+			w.object(s.NewName)
+			return
+		}
+		w.put(" AS\n")
+		w.sep = "\n"
+		w.query(s.Query)
 	case *Drop:
 		w.drop(s)
 	case *Truncate:
@@ -119,6 +132,23 @@ func (w *writer) commentAndOptions(comment *string, options Options) {
 		w.put(" WITH ")
 		w.options(options, true)
 	}
+}
+
+func (w *writer) createView(s *CreateView) {
+	w.put("CREATE ")
+	w.putIf(s.OrReplace, "OR REPLACE ")
+	w.putIf(s.Temporary, "TEMPORARY ")
+	w.put("VIEW ")
+	w.putIf(s.IfNotExists, "IF NOT EXISTS ")
+	w.object(s.Name)
+	if s.Columns != nil {
+		w.put(" ")
+		w.names(s.Columns)
+	}
+	w.comment(s.Comment)
+	w.put(" AS\n")
+	w.sep = "\n"
+	w.query(s.Query)
 }
 
 func (w *writer) createTable(s *CreateTable) {

@@ -32,6 +32,10 @@ func Walk(st Statement, v Visitor) {
 		WalkExpr(s.Where, v)
 	case *Delete:
 		WalkExpr(s.Where, v)
+	case *CreateView:
+		WalkQuery(s.Query, v)
+	case *AlterView:
+		WalkQuery(s.Query, v)
 	case *StatementSet:
 		for _, inner := range s.Statements {
 			Walk(inner, v)
