@@ -140,7 +140,8 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 			return t.changed(err)
 		}
 	}
-	t.def, t.dropped = next.def, ev.dropped
+	ev.apply(&t.def)
+	t.dropped = ev.dropped
 	t.take(next)
 	if t.def.Compares && (reread || ev.reread) && len(t.cut) == 0 {
 		// It leaves while it is read, where no row can be compared.
@@ -183,7 +184,7 @@ func (r *Reader) adaptSiblings(list []*table, ev *evolution) error {
 		if err := next.adopt(x.src, r.cells()); err != nil {
 			return err
 		}
-		x.def = next.def
+		ev.apply(&x.def)
 		x.take(next)
 	}
 	return nil
