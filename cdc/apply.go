@@ -37,7 +37,7 @@ func (r *Reader) apply(ctx context.Context, list []event) error {
 		if err := r.event(ctx, &list[i]); err != nil {
 			return err
 		}
-		if r.run.cut != nil {
+		if r.run.cut != nil || r.run.held {
 			r.run.pending = append([]event(nil), list[i+1:]...)
 			return nil
 		}
@@ -144,6 +144,9 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 	full := false
 	for _, b := range r.bindings(e.table) {
 		t := b.table
+		if t.behind != r.catching {
+			continue // the other reader's
+		}
 		if t.seq.waits() || slices.Contains(t.def.Skip, e.rows.Op) {
 			continue // nothing of it was read yet
 		}

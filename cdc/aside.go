@@ -12,8 +12,9 @@ import (
 
 // A table that cannot go on is set aside: its state stays in every checkpoint as
 // it was, with the place up to which it was read, and the others are read on.
-// When it is read again, the edge goes back to its place, and the log from there
-// on is passed over for the tables that were read already, each up to its floor.
+// When it is to go on, it is read beside the others from its place on, see
+// behind.go. A table that was read beyond the edge has a floor: up to there the
+// log is passed over for it.
 
 // alone makes an error of a table that is followed one that concerns it alone.
 func (t *table) alone(err error) error {
@@ -23,10 +24,11 @@ func (t *table) alone(err error) error {
 	return &dataflow.PortError{Port: t.port, Err: err}
 }
 
-// resumePlaces takes the edge back to the earliest place of the tables that are to
-// go on, and keeps the states of those that are not.
-func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
-	r.kept, r.floors = map[string]tableState{}, 0
+// resumePlaces gives the places of the tables that are to go on behind the others,
+// by their key in the state, and keeps the states of those that are not to go on.
+func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) (map[string]Position, error) {
+	r.kept, r.floors, r.behind = map[string]tableState{}, 0, nil
+	places := map[string]Position{}
 	defs, ports := r.cfg.defs()
 	for i := range defs {
 		def := &defs[i]
@@ -37,28 +39,33 @@ func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
 		case def.Aside != "":
 			if ts.Aside == nil {
 				at := s.place
-				if ts.Floor != nil {
+				switch {
+				case ts.Floor != nil:
 					at = *ts.Floor
+				case ts.Behind != nil:
+					at = *ts.Behind
 				}
-				ts.Aside, ts.Floor = &aside{Place: at}, nil
+				ts.Aside, ts.Floor, ts.Behind = &aside{Place: at}, nil, nil
 			}
 			ts.Aside.Reason = def.Aside
 			r.kept[key] = ts
-		case ts.Aside != nil:
-			at, err := ts.Aside.Place.position(r.server.mariadb)
+		case ts.Aside != nil || ts.Behind != nil:
+			stored := ts.Behind
+			if ts.Aside != nil {
+				stored = &ts.Aside.Place
+			}
+			at, err := stored.position(r.server.mariadb)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if err := r.resumable(ctx, n, r.server, at); err != nil {
 				t := &table{def: *def, port: ports[i]}
-				return t.alone(r.concerned(err))
+				return nil, t.alone(r.concerned(err))
 			}
-			if at.before(&r.pos) {
-				r.pos = at
-			}
+			places[key] = at
 		}
 	}
-	return nil
+	return places, nil
 }
 
 // raiseFloor keeps the table from reading again what lies between the edge and
@@ -66,13 +73,9 @@ func (r *Reader) resumePlaces(ctx context.Context, n *conn, s *state) error {
 func (r *Reader) raiseFloor(t *table, ts tableState, main Position) error {
 	t.floor = nil
 	own := main
-	stored := ts.Floor
-	if ts.Aside != nil {
-		stored = &ts.Aside.Place
-	}
-	if stored != nil {
+	if ts.Floor != nil {
 		var err error
-		if own, err = stored.position(r.server.mariadb); err != nil {
+		if own, err = ts.Floor.position(r.server.mariadb); err != nil {
 			return err
 		}
 	}
@@ -116,13 +119,22 @@ func (p *Position) holds(id gtid, file string, offset uint64, ends bool) bool {
 	return c < 0 || ends && c == 0
 }
 
-// floorState is the stored form of the floor.
-func (t *table) floorState() (*place, error) {
-	if t.floor == nil {
-		return nil, nil //nolint:nilnil // the edge is all
+// placesOf gives the stored forms of the floor of a table and, of one that is
+// behind the others, of the place up to which it was read.
+func (r *Reader) placesOf(t *table) (floor, behind *place, err error) {
+	var p place
+	switch {
+	case t.floor != nil:
+		p, err = placeOf(*t.floor)
+	case t.behind:
+		p, err = placeOf(r.behind.pos)
+	default:
+		return nil, nil, nil
 	}
-	p, err := placeOf(*t.floor)
-	return &p, err
+	if t.behind {
+		return nil, &p, err
+	}
+	return &p, nil, err
 }
 
 // tableStates tells of the tables of a job that follows them.
@@ -131,12 +143,12 @@ func (r *Reader) tableStates() []dataflow.TableStatus {
 		return nil
 	}
 	list := append(make([]dataflow.TableStatus, 0, len(r.tables)+len(r.kept)+len(r.left)), r.left...)
-	for _, t := range r.tables {
+	for _, t := range r.allTables() {
 		st := dataflow.TableStatus{Name: t.id(), State: "streaming", BadRows: t.bad}
 		switch {
 		case t.absent.Load():
 			st.State = "dropped"
-		case t.floor == nil && r.floors > 0:
+		case t.behind:
 			st.State = "catching up"
 		case !t.seq.complete():
 			st.State = "snapshot"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"leat/internal/dataflow"
 	"leat/internal/diag"
@@ -82,7 +83,7 @@ func (r *Reader) delivered(d delivery) error {
 	c.rows, c.bad = append(c.rows, d.rows...), append(c.bad, d.bad...)
 	c.count += d.count
 	c.bytes += d.bytes
-	c.ended = d.end
+	c.ended, c.came = d.end, time.Now()
 	c.err = d.err
 	return nil
 }
@@ -112,7 +113,11 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 		return false, nil
 	}
 	if seq.refresh && c.table.def.Compares && !c.whole {
-		// The rows are compared with what the target has as of this edge.
+		// The rows are compared with what the target has as of this edge. Some company
+		// makes it worth a checkpoint, and a look at the target.
+		if time.Since(c.came) < compareAfter && s.snap.holds() < r.cfg.snapshotBytes()/2 {
+			return false, nil
+		}
 		return false, r.startCut(ctx, r.compareChunks)
 	}
 	if err := r.flush(ctx); err != nil {
@@ -121,10 +126,24 @@ func (r *Reader) chunk(ctx context.Context, c *chunk) (done bool, err error) {
 	return r.emitChunk(ctx, c)
 }
 
-// compareChunks emits the chunks that are there of tables whose targets compare.
+// compareAfter is how long chunks wait for others to be compared with them.
+const compareAfter = 400 * time.Millisecond
+
+// compareChunks emits the chunks that are there of tables whose targets compare,
+// table by table.
 func (r *Reader) compareChunks(ctx context.Context) error {
 	s := r.run
+	slices.SortStableFunc(s.waiting, func(a, b *chunk) int { return a.table.port - b.table.port })
 	rest := s.waiting[:0]
+	var comparing *table
+	end := func() error {
+		if comparing == nil {
+			return nil
+		}
+		t := comparing
+		comparing = nil
+		return s.out.Change(ctx, t.port, &dataflow.Change{Kind: dataflow.TakeRows, Schema: t.def.Schema, Reason: "reading again"})
+	}
 	for _, c := range s.waiting {
 		t := c.table
 		ready := t.seq.refresh && t.def.Compares && !c.whole && c.err == nil && !c.again && c.ended && !t.absent.Load() &&
@@ -133,13 +152,16 @@ func (r *Reader) compareChunks(ctx context.Context) error {
 			rest = append(rest, c)
 			continue
 		}
-		if err := s.out.Change(ctx, t.port, &dataflow.Change{Kind: dataflow.CompareRows, Schema: t.def.Schema, Reason: "reading again"}); err != nil {
-			return err
+		if t != comparing {
+			if err := end(); err != nil {
+				return err
+			}
+			comparing = t
+			if err := s.out.Change(ctx, t.port, &dataflow.Change{Kind: dataflow.CompareRows, Schema: t.def.Schema, Reason: "reading again"}); err != nil {
+				return err
+			}
 		}
 		done, err := r.emitChunk(ctx, c)
-		if err == nil {
-			err = s.out.Change(ctx, t.port, &dataflow.Change{Kind: dataflow.TakeRows, Schema: t.def.Schema, Reason: "reading again"})
-		}
 		if err != nil {
 			return err
 		}
@@ -149,7 +171,7 @@ func (r *Reader) compareChunks(ctx context.Context) error {
 	}
 	clear(s.waiting[len(rest):])
 	s.waiting = rest
-	return nil
+	return end()
 }
 
 // emitChunk emits what is there of c.

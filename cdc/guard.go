@@ -39,6 +39,9 @@ func newGuard(r *Reader) *guard {
 // oldestNeeded is the oldest place in the log that a state of now needs.
 func (r *Reader) oldestNeeded() mark {
 	m := mark{uuid: r.pos.ServerUUID, file: r.pos.File, offset: r.pos.Offset}
+	if b := r.behind; b != nil && b.pos.ServerUUID == m.uuid && b.pos.File != "" && (m.file == "" || m.compare(b.pos.File, b.pos.Offset) < 0) {
+		m.file, m.offset = b.pos.File, b.pos.Offset
+	}
 	for _, x := range r.pos.prepared {
 		if x.from != nil && x.from.ServerUUID == m.uuid && x.from.File != "" && (m.file == "" || m.compare(x.from.File, x.from.Offset) < 0) {
 			m.file, m.offset = x.from.File, x.from.Offset

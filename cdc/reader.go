@@ -26,6 +26,10 @@ type Reader struct {
 	// read beyond the edge.
 	kept   map[string]tableState
 	floors int
+	// behind reads the tables that are behind the others, nil for none; catching says
+	// that this is such a reader.
+	behind   *Reader
+	catching bool
 	// letters takes rows that cannot be read, nil for nothing.
 	letters *letters
 	// left are tables that came while the reader runs, and stay out.
@@ -168,9 +172,11 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	}
 	r.cfg.replica.set(s.Replica)
 	main := r.pos.clone()
-	if err := r.resumePlaces(ctx, n, s); err != nil {
+	places, err := r.resumePlaces(ctx, n, s)
+	if err != nil {
 		return err
 	}
+	behind := map[*table]Position{}
 	if err := r.stillThere(s); err != nil {
 		return err
 	}
@@ -213,6 +219,10 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 		t.seq.refresh = ts.Refresh
 		t.reread, t.healing, t.dropped, t.bad = ts.Reread, ts.Healing, ts.Dropped, ts.BadRows
 		t.absent.Store(ts.Absent)
+		if at, ok := places[keys[t]]; ok {
+			behind[t] = at
+			continue
+		}
 		if err := r.raiseFloor(t, ts, main); err != nil {
 			return err
 		}
@@ -223,6 +233,9 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 	if r.pos.ServerUUID != r.server.uuid {
 		r.log.Info("source is another server of the same history", "before", r.pos.ServerUUID, "now", r.server.uuid)
 		r.pos.ServerUUID, r.pos.File, r.pos.Offset = r.server.uuid, "", 0
+	}
+	if len(behind) > 0 {
+		r.leaveBehind(behind)
 	}
 	return nil
 }
@@ -273,7 +286,7 @@ func (r *Reader) cells() mysqlrow.Options {
 
 // complete reports whether all chunks of all tables are out.
 func (r *Reader) complete() bool {
-	if r.floors > 0 {
+	if r.floors > 0 || r.behind != nil {
 		return false
 	}
 	for _, t := range r.tables {

@@ -3,6 +3,7 @@ package cdc
 import (
 	"bytes"
 	"errors"
+	"time"
 
 	"leat/cdc/mysqlrow"
 	"leat/internal/columnar"
@@ -72,6 +73,8 @@ type chunk struct {
 	// again says that the table changed its columns meanwhile.
 	again bool
 	err   error
+	// came is when the last of its rows came.
+	came time.Time
 
 	// whole is a table, or a value of the chunk key, that cannot be cut: it is
 	// emitted while it is read. ended says that all of it is in rows, and started that its emission began, at an

@@ -172,6 +172,13 @@ func (sn *snapshot) room() {
 	}
 }
 
+// holds is what waiting chunks hold, in bytes.
+func (sn *snapshot) holds() int64 {
+	sn.mu.Lock()
+	defer sn.mu.Unlock()
+	return sn.held
+}
+
 // limit is how much waiting chunks may hold, in bytes.
 func (sn *snapshot) limit() int64 { return sn.cfg.snapshotBytes() }
 

@@ -97,13 +97,16 @@ type tableState struct {
 	// read already, beyond the edge, which went back for one that was set aside.
 	Aside *aside `json:"aside,omitempty"`
 	Floor *place `json:"floor,omitempty"`
+	// Behind is up to where a table was read that is read beside the others, which
+	// are ahead of it.
+	Behind *place `json:"behind,omitempty"`
 }
 
 // stateKeys names the tables in the state; a table read into several ports has one
 // entry a port.
 func (r *Reader) stateKeys() map[*table]string {
 	keys, seen := make(map[*table]string, len(r.tables)), make(map[string]int, len(r.tables))
-	for _, t := range r.tables {
+	for _, t := range r.allTables() {
 		id := t.id() + t.def.StateKey
 		if seen[id]++; seen[id] > 1 {
 			id += "#" + strconv.Itoa(seen[id])
@@ -139,18 +142,18 @@ func (r *Reader) snapshotState() (dataflow.SourceState, error) {
 		props[PropTime] = strconv.FormatInt(s.Millis, 10)
 	}
 	keys := r.stateKeys()
-	for _, t := range r.tables {
+	for _, t := range r.allTables() {
 		done := t.seq.done
 		if !t.seq.keyed && !done.all {
 			done = rangeSet{}
 		}
-		floor, err := t.floorState()
+		floor, behind, err := r.placesOf(t)
 		if err != nil {
 			return dataflow.SourceState{}, err
 		}
 		s.Tables[keys[t]] = tableState{
 			Database: t.def.Database, Name: t.def.Name, Snapshot: done.state(), Columns: t.src.columns, Primary: t.src.primary, KeyOrder: t.plan.KeyOrder(),
-			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped, BadRows: t.bad, Floor: floor,
+			Refresh: t.seq.refresh && !done.all, Reread: t.reread, Healing: t.healing, Absent: t.absent.Load(), Dropped: t.dropped, BadRows: t.bad, Floor: floor, Behind: behind,
 		}
 	}
 	maps.Copy(s.Tables, r.kept)

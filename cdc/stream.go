@@ -55,6 +55,13 @@ type runState struct {
 	// any more: with thousands of tables nobody looks at each after each transaction.
 	changed bool
 
+	// held says that events wait for a barrier that waits for the other reader;
+	// barrierDue tells the one of tables that are behind of a barrier of the others.
+	held       bool
+	barrierDue func() bool
+	// cancel ends the goroutines of tables that are behind.
+	cancel context.CancelFunc
+
 	// lingering is armed while rows wait to be emitted.
 	lingering bool
 	timer     *time.Timer
@@ -95,16 +102,13 @@ type dialed struct {
 // Run streams until ctx ends, the job stops, or a bounded run has all it wants.
 func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &runState{
-		out: out, queue: newQueue(queueBytes), dial: make(chan dialed, 1), timer: time.NewTimer(time.Hour), marked: map[*table]struct{}{}, changed: true,
-		mon: &monitor{cfg: &r.cfg, guard: newGuard(r)},
-	}
+	s := newRunState(r, out)
 	s.mon.publish = s.publish
 	r.guard.Store(s.mon.guard)
 	r.run = s
-	s.timer.Stop()
 	defer func() {
 		cancel()
+		r.behind.quit()
 		s.wg.Wait()
 	}()
 	if err := r.fitTargets(ctx); err != nil {
@@ -115,11 +119,25 @@ func (r *Reader) Run(ctx context.Context, out dataflow.Collector) error {
 	}
 	s.wg.Go(func() { s.mon.run(ctx) })
 	r.connect(ctx, 0)
+	if r.behind != nil {
+		if err := r.join(ctx, out); err != nil {
+			return err
+		}
+	}
 	err := r.loop(ctx)
 	if errors.Is(err, errFinished) {
 		return nil
 	}
 	return err
+}
+
+func newRunState(r *Reader, out dataflow.Collector) *runState {
+	s := &runState{
+		out: out, queue: newQueue(queueBytes), dial: make(chan dialed, 1), timer: time.NewTimer(time.Hour), marked: map[*table]struct{}{}, changed: true,
+		mon: &monitor{cfg: &r.cfg, guard: newGuard(r)},
+	}
+	s.timer.Stop()
+	return s
 }
 
 // startSnapshot begins to read what is outstanding.
@@ -159,62 +177,85 @@ func (r *Reader) estimatedRows() int64 {
 }
 
 func (r *Reader) loop(ctx context.Context) error {
-	s := r.run
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		var marks chan markRequest
-		var read chan delivery
-		var fatal chan error
-		if s.snap != nil {
-			marks, read, fatal = s.snap.marks, s.snap.read, s.snap.fatal
+		if err := r.edges(ctx); err != nil {
+			return err
 		}
-		ready := s.queue.ready
-		var cutDone <-chan error
-		if s.cut != nil {
-			ready, cutDone = nil, s.cut.done
+		if more, err := r.goOn(ctx); err != nil {
+			return err
+		} else if more {
+			continue
 		}
-		if !s.open.active {
-			if err := r.edge(ctx); err != nil {
-				return err
-			}
-		}
+		b := r.behind
+		own, other := r.channels(), b.channels()
+		var err error
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-cutDone:
-			if err := r.cutDone(ctx, err); err != nil {
-				return err
-			}
-			if err := r.resume(ctx); err != nil {
-				return err
-			}
-		case <-ready:
-			if err := r.drain(ctx); err != nil {
-				return err
-			}
-		case <-s.out.Due():
-		case m := <-marks:
-			s.marks = append(s.marks, m)
-		case d := <-read:
-			if err := r.delivered(d); err != nil {
-				return err
-			}
-		case err := <-fatal:
-			return err
-		case d := <-s.dial:
-			if err := r.dialed(ctx, d); err != nil {
-				return err
-			}
-		case <-s.timer.C:
-			s.lingering = false
-			if err := r.flush(ctx); err != nil {
-				return err
-			}
+		case e := <-own.cutDone:
+			err = r.afterCut(ctx, e)
+		case e := <-other.cutDone:
+			err = b.afterCut(ctx, e)
+		case <-own.ready:
+			err = r.drain(ctx)
+		case <-other.ready:
+			err = b.drain(ctx)
+		case <-r.run.out.Due():
+		case m := <-own.marks:
+			r.run.marks = append(r.run.marks, m)
+		case m := <-other.marks:
+			b.run.marks = append(b.run.marks, m)
+		case d := <-own.read:
+			err = r.delivered(d)
+		case d := <-other.read:
+			err = b.delivered(d)
+		case err = <-own.fatal:
+		case err = <-other.fatal:
+		case d := <-own.dial:
+			err = r.dialed(ctx, d)
+		case d := <-other.dial:
+			// The log that they need may be gone, and that of the others not.
+			err = b.tables[0].alone(b.dialed(ctx, d))
+		case <-own.timer:
+			err = r.lingered(ctx)
+		case <-other.timer:
+			err = b.lingered(ctx)
 		case <-tick.C:
 			r.report()
 		}
+		if err != nil {
+			return err
+		}
 	}
+}
+
+// edges does what is to be done between two transactions, of either reader.
+func (r *Reader) edges(ctx context.Context) error {
+	for _, x := range r.readers() {
+		if x.run.open.active {
+			continue
+		}
+		if err := x.edge(ctx); err != nil {
+			return err
+		}
+	}
+	return r.merge(ctx)
+}
+
+// afterCut goes on after a cut.
+func (r *Reader) afterCut(ctx context.Context, err error) error {
+	if err := r.cutDone(ctx, err); err != nil || r.run.held {
+		return err
+	}
+	return r.resume(ctx)
+}
+
+// lingered emits rows that waited for company long enough.
+func (r *Reader) lingered(ctx context.Context) error {
+	r.run.lingering = false
+	return r.flush(ctx)
 }
 
 // flush emits the rows that wait.
@@ -278,12 +319,12 @@ func (r *Reader) edge(ctx context.Context) error {
 		s.out.InTransaction(0)
 	}
 	if s.out.BarrierDue() {
-		if err := r.flush(ctx); err != nil {
+		if err := r.inject(ctx); err != nil {
 			return err
 		}
-		if err := s.out.Edge(ctx); err != nil {
-			return err
-		}
+	}
+	if r.catching && s.barrierDue() {
+		s.held = true
 	}
 	if s.cut != nil || !r.finished() {
 		return nil
@@ -297,7 +338,7 @@ func (r *Reader) edge(ctx context.Context) error {
 
 // finished reports whether a bounded run has everything.
 func (r *Reader) finished() bool {
-	if r.run.snap != nil {
+	if r.run.snap != nil || r.behind != nil {
 		return false
 	}
 	return r.cfg.Startup.Mode == StartSnapshot || r.target != nil && r.beyond(r.target)

@@ -68,6 +68,8 @@ type table struct {
 	floor *Position
 	// was is the version of the columns before src, nil for none.
 	was *sourceTable
+	// behind says that it is read beside the others, which are ahead of it.
+	behind bool
 	// statement is the last DDL on the table, for messages.
 	statement string
 }

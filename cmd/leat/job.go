@@ -136,7 +136,7 @@ func (a *app) jobRestartCommand() *cobra.Command {
 		Use: "restart NAME --table TABLE", Short: "Let a table go on that was set aside", Args: exactArgs(1, "the name of a job"),
 		Long: `Let a table of a job of ` + "`leat sync`" + ` go on that was set aside, from the place where it stands, without
 a new snapshot as long as the server has the binlog from there on. The job takes a checkpoint
-and begins again with the table; the other tables wait until it has caught up with them.`,
+and begins again with the table, which catches up beside the others.`,
 		Example: "  leat job restart sync_shop --table shop.orders",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if table == "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -134,4 +135,62 @@ func TestSyncSetsTablesAside(t *testing.T) {
 	for _, table := range []string{"bad", "good", "calm"} {
 		c.lake(table).CheckNoOrphans(t)
 	}
+}
+
+// TestSyncCatchesUpBesideOthers lets a table with a long way to go catch up: rows of
+// another one are in the lake meanwhile, also under kills, and each is there once.
+func TestSyncCatchesUpBesideOthers(t *testing.T) {
+	t.Parallel()
+	c := newCopies(t, "e2e_sync_behind", "CREATE TABLE DB.late (id INT NOT NULL PRIMARY KEY, v INT, d DATE)", "CREATE TABLE DB.good (id INT NOT NULL PRIMARY KEY, v INT)",
+		"INSERT INTO DB.late VALUES (1, 1, NULL)", "INSERT INTO DB.good VALUES (1, 1)")
+	const include, name = "DB.*", "behind"
+	flags := []string{"--name", name, "--on-bad-row", "set-aside"}
+	run := c.job.StartCommand(c.args(include, append(flags, "--mysql-conf", "leat.zero-date=error")...)...)
+	c.job.Wait(name, "snapshot")
+	judge.Exec(t, c.server, "SET sql_mode = ''", "INSERT INTO "+c.db+".late VALUES (100, 1, '0000-00-00')")
+	c.awaitState(name, "late", "set aside")
+	run.Kill()
+	// Each statement waits for a checkpoint: the way takes some seconds.
+	c.exec("INSERT INTO DB.late (id, v, d) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT a.i * 1000 + b.i, a.i, NULL FROM n a JOIN n b",
+		"ALTER TABLE DB.late ADD COLUMN w INT DEFAULT 3", "UPDATE DB.late SET v = v + 1", "DELETE FROM DB.late WHERE id % 3 = 0")
+	for i := range 60 {
+		c.exec(fmt.Sprintf("ALTER TABLE DB.late COMMENT = '%d'", i), fmt.Sprintf("UPDATE DB.late SET w = %d WHERE id %% 60 = %d", i, i))
+	}
+	run = c.job.StartCommand(c.args(include, flags...)...)
+	c.job.Wait(name, "caught-up")
+	if r := c.job.Leat("job", "restart", name, "--table", "e2e_sync_behind.late"); r.Code != 0 {
+		t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
+	}
+	snapshots := func() int {
+		list, err := filepath.Glob(filepath.Join(c.job.Warehouse(), c.db+".db", "good", "snapshot", "snapshot-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	beside := 0
+	for i := range 30 {
+		if i == 4 {
+			run.Kill()
+			run = c.job.StartCommand(c.args(include, flags...)...)
+			harness.Eventually(t, "the job comes up", func() bool { return c.job.Leat("job", "show", name).Code == 0 })
+		}
+		before := snapshots()
+		c.exec(fmt.Sprintf("INSERT INTO DB.good VALUES (%d, %d)", 1000+i, i), fmt.Sprintf("UPDATE DB.late SET v = -v WHERE id = %d", 1001+i))
+		harness.Eventually(t, "the other table goes on", func() bool { return snapshots() > before })
+		if tables, _ := c.status(name); tables["late"] == "catching up" {
+			beside++
+		}
+	}
+	c.job.Wait(name, "caught-up")
+	c.awaitState(name, "late", "streaming")
+	if beside == 0 {
+		t.Error("nothing came of the other table while one caught up")
+	}
+	c.exec("UPDATE DB.late SET v = 7, d = NULL WHERE id < 1100", "UPDATE DB.good SET v = v + 1")
+	c.job.Wait(name, "caught-up")
+	run.Stop()
+	c.lake("late").CheckJava(t, c.rows("late"))
+	c.lake("good").CheckJava(t, c.rows("good"))
+	c.lake("late").CheckNoOrphans(t)
 }

@@ -22,7 +22,12 @@ var _ dataflow.Changer = (*writer)(nil)
 // with the commit of the next rows. Everything written before is committed: files
 // of the old form and of the new one do not meet in a commit.
 func (w *writer) Change(ctx context.Context, c *dataflow.Change) (*dataflow.Change, error) {
-	w.compare = nil
+	if w.compare != nil {
+		if err := w.writeDifferences(ctx); err != nil {
+			return nil, err
+		}
+		w.compare = nil
+	}
 	switch {
 	case c.Kind == dataflow.TakeRows || c.Kind == dataflow.CompareRows && !w.sink.tellsInput():
 		return c, nil

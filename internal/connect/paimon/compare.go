@@ -33,6 +33,38 @@ type comparer struct {
 	keys  []int // the columns of the key
 	codec *mergetree.KeyCodec
 	first *mergetree.KeyCodec // of the first of them
+	// rows wait for company: each look at the table may read much of it.
+	rows *picked
+}
+
+// comparedAtOnce is how many rows are compared with one look at the table.
+const comparedAtOnce = 1 << 18
+
+// collect takes b over, and reports whether it is time to compare.
+func (c *comparer) collect(b *columnar.Batch) (full bool, err error) {
+	defer b.Release()
+	if c.rows == nil {
+		c.rows = &picked{schema: b.Schema}
+	}
+	err = c.rows.add(b, upTo(b.Rows()))
+	return c.rows.rows >= comparedAtOnce, err
+}
+
+// close drops what was collected.
+func (c *comparer) close() {
+	if c.rows != nil {
+		c.rows.release()
+		c.rows = nil
+	}
+}
+
+// upTo gives the numbers below n.
+func upTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // newComparer makes one of batches with the columns of schema.
@@ -56,14 +88,18 @@ func newComparer(t *lakehouse.Table, schema *columnar.Schema) (*comparer, error)
 	return c, nil
 }
 
-// differences gives what of b the table lacks: the rows of the table that others
-// replace, as -U, then the rows that are new or replace them. nil is nothing. It
-// takes b over.
-func (c *comparer) differences(ctx context.Context, b *columnar.Batch) (out []*columnar.Batch, err error) {
-	defer b.Release()
-	if b.Rows() == 0 {
+// differences gives what the table lacks of the rows that were collected: its rows
+// that others replace, as -U, then those that are new or replace them. nil is nothing.
+func (c *comparer) differences(ctx context.Context) (out []*columnar.Batch, err error) {
+	if c.rows == nil || c.rows.rows == 0 {
 		return nil, nil
 	}
+	b, err := c.rows.batch(nil)
+	c.close()
+	if err != nil {
+		return nil, err
+	}
+	defer b.Release()
 	at := make(map[string]int, b.Rows())
 	c.codec.Bind(columns(b, c.keys))
 	var key []byte
@@ -219,13 +255,9 @@ func (p *picked) release() {
 // deleteAll writes deletes of all rows that the table has.
 func (w *writer) deleteAll(ctx context.Context) error {
 	return w.sink.table.Scan(ctx, lakehouse.ScanOptions{Today: true}, func(b *columnar.Batch) error {
-		all := make([]int, b.Rows())
-		for i := range all {
-			all[i] = i
-		}
 		gone := &picked{schema: b.Schema}
 		defer gone.release()
-		if err := gone.add(b, all); err != nil || gone.rows == 0 {
+		if err := gone.add(b, upTo(b.Rows())); err != nil || gone.rows == 0 {
 			return err
 		}
 		batch, err := gone.batch(slices.Repeat([]columnar.RowKind{columnar.Delete}, gone.rows))

@@ -253,7 +253,15 @@ func (w *writer) Write(ctx context.Context, b *columnar.Batch) error {
 	if w.compare == nil {
 		return w.w.Write(ctx, b)
 	}
-	list, err := w.compare.differences(ctx, b)
+	if full, err := w.compare.collect(b); err != nil || !full {
+		return err
+	}
+	return w.writeDifferences(ctx)
+}
+
+// writeDifferences writes what the table lacks of the rows to compare.
+func (w *writer) writeDifferences(ctx context.Context) error {
+	list, err := w.compare.differences(ctx)
 	if err != nil {
 		return err
 	}
@@ -282,6 +290,9 @@ func (w *writer) Prepare(ctx context.Context, id dataflow.CheckpointID) (dataflo
 }
 
 func (w *writer) Close() error {
+	if w.compare != nil {
+		w.compare.close()
+	}
 	if err := w.w.Close(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
