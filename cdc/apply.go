@@ -147,6 +147,9 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		if t.behind != r.catching {
 			continue // the other reader's
 		}
+		if t.absent.Load() {
+			continue // of a table of that name which is gone, too, by now
+		}
 		if t.seq.waits() || slices.Contains(t.def.Skip, e.rows.Op) {
 			continue // nothing of it was read yet
 		}
@@ -163,9 +166,6 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 				continue // the table is read again
 			}
 			b.layout, b.plan = l, t.plan
-		}
-		if t.absent.Load() {
-			continue
 		}
 		t.empty = false
 		before := t.seq.out.Len()

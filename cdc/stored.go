@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"leat/cdc/mysqlrow"
 )
 
 // StoredTables describes the tables that the state of a reader knows, in order of
@@ -20,7 +22,9 @@ func StoredTables(data json.RawMessage) ([]TableInfo, error) {
 		if ts.Database == "" {
 			ts.Database, ts.Name, _ = strings.Cut(key, ".")
 		}
-		t := sourceTable{columns: ts.Columns, primaryKey: ts.Primary}
+		// Of a column that only the log told of nobody knows the type.
+		columns := slices.DeleteFunc(slices.Clone(ts.Columns), func(c mysqlrow.Column) bool { return c.DataType == "unknown" })
+		t := sourceTable{columns: columns, primaryKey: ts.Primary}
 		info := t.info(ts.Database, ts.Name)
 		if ts.Aside != nil {
 			info.Aside = ts.Aside.Reason
