@@ -9,6 +9,7 @@ import (
 
 	"leat/internal/columnar"
 	"leat/lakehouse/mergetree"
+	"leat/lakehouse/spec"
 )
 
 // Read opens a split of the plan; splits may be read side by side.
@@ -95,18 +96,46 @@ func (p *Plan) deletedRows(ctx context.Context, file string) (rowSet, error) {
 	return p.t.readVector(ctx, &ref)
 }
 
+// plain gives the file of a section that is read as it is; nil for one that is merged.
+func (p *Plan) plain(section []mergetree.Run) *spec.DataFileMeta {
+	if len(section) != 1 || len(section[0].Files) != 1 {
+		return nil
+	}
+	f := &section[0].Files[0]
+	if p.keys == nil || !p.keepDeletes && !p.keepKinds && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
+		return f
+	}
+	return nil
+}
+
+// Counted reports whether the metadata of a split's files tell how many rows it
+// has: none is merged, and no condition leaves some out.
+func (p *Plan) Counted(s *Split) bool {
+	return len(p.conds) == 0 && !slices.ContainsFunc(s.sections, func(section []mergetree.Run) bool { return p.plain(section) == nil })
+}
+
+// Count gives the number of rows of a split that is Counted.
+func (p *Plan) Count(ctx context.Context, s *Split) (int64, error) {
+	n := s.Rows
+	for _, section := range s.sections {
+		deleted, err := p.deletedRows(ctx, section[0].Files[0].FileName)
+		if err != nil {
+			return 0, err
+		}
+		n -= deleted.count()
+	}
+	return n, nil
+}
+
 // open starts a section: a single file without deletes is read as it is, anything else merged.
 func (r *SplitReader) open(section []mergetree.Run) (rowSource, error) {
 	t := r.p.t
-	if len(section) == 1 && len(section[0].Files) == 1 {
-		f := &section[0].Files[0]
-		if r.p.keys == nil || !r.p.keepDeletes && !r.p.keepKinds && (f.DeleteRowCount == nil && f.Level > 0 || f.DeleteRowCount != nil && *f.DeleteRowCount == 0) {
-			src, err := t.openerAs(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, r.p.deletedRows, nil, readAs{conds: r.p.conds, mem: r.p.mem})(r.ctx, f)
-			if err != nil {
-				return nil, err
-			}
-			return plainSource{src}, nil
+	if f := r.p.plain(section); f != nil {
+		src, err := t.openerAs(r.s.Partition, r.s.Bucket, r.p.Schema.Fields, r.p.deletedRows, nil, readAs{conds: r.p.conds, mem: r.p.mem})(r.ctx, f)
+		if err != nil {
+			return nil, err
 		}
+		return plainSource{src}, nil
 	}
 	as := readAs{sequence: true, kinds: true, conds: r.p.keyConds, mem: r.p.mem}
 	o := mergetree.MergeOptions{Engine: r.p.engine, DropDelete: !r.p.keepDeletes, Keep: true, Mem: r.p.mem}

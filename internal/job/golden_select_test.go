@@ -202,3 +202,23 @@ func TestSelectsOfGoldenTables(t *testing.T) {
 		}
 	})
 }
+
+// TestCountsOfGoldenTables counts the rows of every golden table: most numbers come
+// from the metadata of files, the others from merging.
+func TestCountsOfGoldenTables(t *testing.T) {
+	t.Parallel()
+	counted := 0
+	for _, g := range readGoldenTables(t) {
+		for _, text := range []string{"SELECT COUNT(*) AS n FROM " + g.name, "SELECT n FROM (SELECT COUNT(*) AS n, 1 AS one FROM " + g.name + ")"} {
+			if got := parseLines(t, g.query(t, text)); fmt.Sprint(got[0]["n"]) != fmt.Sprint(len(g.rows)) {
+				t.Errorf("%s: %s: %v in place of %d", g.warehouse, text, got, len(g.rows))
+			}
+		}
+		if len(g.rows) > 0 {
+			counted++
+		}
+	}
+	if counted < 20 {
+		t.Errorf("%d tables have rows", counted)
+	}
+}

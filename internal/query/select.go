@@ -180,6 +180,11 @@ func (s *Source) scanWith(ctx context.Context, used []int, where []lakehouse.Con
 	}
 	progress := progressOf(ctx)
 	read := Read{Table: s.Name, AllFiles: plan.AllFiles, AllBytes: plan.AllBytes}
+	if len(used) == 0 {
+		if err := countSplits(ctx, plan, each); err != nil {
+			return err
+		}
+	}
 	for i := range plan.Splits {
 		progress.of.Add(plan.Splits[i].Rows)
 		read.add(&plan.Splits[i])
@@ -195,6 +200,31 @@ func (s *Source) scanWith(ctx context.Context, used []int, where []lakehouse.Con
 		}
 		return each(cols[:min(len(cols), max(len(used), 1))], b.Rows())
 	})
+}
+
+// countSplits gives the numbers of rows that metadata tell, and leaves the other
+// splits in the plan.
+func countSplits(ctx context.Context, plan *lakehouse.Plan, each func(cols []arrow.Array, rows int) error) error {
+	const atOnce = 1 << 16
+	var rest []lakehouse.Split
+	for i := range plan.Splits {
+		split := &plan.Splits[i]
+		if !plan.Counted(split) {
+			rest = append(rest, *split)
+			continue
+		}
+		n, err := plan.Count(ctx, split)
+		if err != nil {
+			return err
+		}
+		for ; n > 0; n -= atOnce {
+			if err := each(nil, int(min(n, atOnce))); err != nil {
+				return err
+			}
+		}
+	}
+	plan.Splits = rest
+	return nil
 }
 
 // scanRows gives batches of a table outside of the lake, perhaps without rows that fail filter.
