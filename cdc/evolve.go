@@ -86,7 +86,7 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 		}
 	}
 	for _, c := range next.columns {
-		if c.Hidden {
+		if c.Hidden || c.DataType == logOnly {
 			continue
 		}
 		isNew := was.index(c.Name) < 0 && !arrived[strings.ToLower(c.Name)]

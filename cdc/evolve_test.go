@@ -59,6 +59,7 @@ func TestEvolve(t *testing.T) {
 		{name: "a drop that is followed", rules: Evolution{Drop: true}, next: "id INT NOT NULL, a VARCHAR(5), b INT", statement: "ALTER TABLE t DROP COLUMN c", want: "id a b; without c"},
 		{name: "a drop of what the table is built on", rules: Evolution{Drop: true, Keep: []string{"c"}}, next: "id INT NOT NULL, a VARCHAR(5), b INT", statement: "ALTER TABLE t DROP COLUMN c", want: "id a b c"},
 		{name: "shards share their columns", rules: Evolution{Rename: true, Drop: true}, shared: true, next: "id INT NOT NULL, x VARCHAR(5), b INT", statement: "ALTER TABLE t DROP COLUMN c, RENAME COLUMN a TO x", want: "id a b c x; read again"},
+		{name: "a column that only the log tells of", next: was + ", d unknown", want: "id a b c"},
 		{name: "no new columns", rules: Evolution{NoAdd: true}, next: was + ", d INT NOT NULL DEFAULT 1", want: "id a b c"},
 		{name: "no second read", rules: Evolution{NoReread: true}, next: was + ", d INT NOT NULL DEFAULT 1", want: "id a b c d"},
 		{name: "a new column with a default", next: was + ", d INT NOT NULL DEFAULT 1", want: "id a b c d; read again"},

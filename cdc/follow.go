@@ -281,6 +281,10 @@ func (r *Reader) unnamed(err error) error {
 	return err
 }
 
+// logOnly is the type of a column that only the log tells of: it came and went while
+// nobody looked, so that it is none of the target's.
+const logOnly = "unknown"
+
 // named puts the columns of t in the order in which the log names them, with
 // columns t does not know as ones of any type. nil if the log does not tell names.
 func (t *sourceTable) named(m mysqlrow.TableMap) *sourceTable {
@@ -294,7 +298,7 @@ func (t *sourceTable) named(m mysqlrow.TableMap) *sourceTable {
 			out.columns[i] = t.columns[j]
 			continue
 		}
-		out.columns[i] = mysqlrow.Column{Name: string(name), DataType: "unknown", ColumnType: "unknown"}
+		out.columns[i] = mysqlrow.Column{Name: string(name), DataType: logOnly, ColumnType: logOnly}
 	}
 	return &out
 }

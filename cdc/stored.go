@@ -23,7 +23,7 @@ func StoredTables(data json.RawMessage) ([]TableInfo, error) {
 			ts.Database, ts.Name, _ = strings.Cut(key, ".")
 		}
 		// Of a column that only the log told of nobody knows the type.
-		columns := slices.DeleteFunc(slices.Clone(ts.Columns), func(c mysqlrow.Column) bool { return c.DataType == "unknown" })
+		columns := slices.DeleteFunc(slices.Clone(ts.Columns), func(c mysqlrow.Column) bool { return c.DataType == logOnly })
 		t := sourceTable{columns: columns, primaryKey: ts.Primary}
 		info := t.info(ts.Database, ts.Name)
 		if ts.Aside != nil {
