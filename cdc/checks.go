@@ -313,15 +313,19 @@ func (r *Reader) readable(n *conn, t *table, src *sourceTable) error {
 			}
 		}
 		if !r.server.gtids || !src.transactional() {
-			err := n.exec("LOCK TABLES " + t.sqlName() + " READ")
-			if denied(err) {
-				return t.grantSelect(n, "SELECT, LOCK TABLES")
-			}
-			if err == nil {
-				err = n.exec("UNLOCK TABLES")
-			}
-			if err != nil {
+			if err := n.exec("SET SESSION lock_wait_timeout = 1"); err != nil {
 				return err
+			}
+			switch err := n.exec("LOCK TABLES " + t.sqlName() + " READ"); {
+			case denied(err):
+				return t.grantSelect(n, "SELECT, LOCK TABLES")
+			case errorCode(err) == mysql.ER_LOCK_WAIT_TIMEOUT: // it may, when a writer has ended
+			case err != nil:
+				return err
+			default:
+				if err := n.exec("UNLOCK TABLES"); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -156,7 +156,12 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 		return r.concerned(err)
 	}
 	if r.pos.File != "" {
-		r.pos.Begun, err = r.created(ctx, r.pos.File)
+		if r.pos.Begun, err = r.created(ctx, r.pos.File); err != nil {
+			return err
+		}
+	}
+	if r.cfg.Startup.Mode != StartEarliest {
+		r.pos.prepared, err = r.openXA(ctx, n)
 	}
 	return err
 }

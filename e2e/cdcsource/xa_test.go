@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"leat/cdc"
 	"leat/internal/dataflow"
 	"leat/internal/mysqld"
 )
@@ -72,6 +73,47 @@ func xaRound(t *testing.T, s *mysqld.Server) {
 		state, tables := x.col.pick(t)
 		compare(t, want, catchUp(t, cfg, state, tables.clone(), nil).tables[0])
 	}
+}
+
+// TestXAOpenAtTheStart starts jobs while transactions are prepared, some of which
+// wrote their rows into an earlier file of the log, and commits them then.
+func TestXAOpenAtTheStart(t *testing.T) {
+	eachServer(t, func(t *testing.T, s *mysqld.Server) {
+		exec := func(sql ...string) {
+			t.Helper()
+			if err := s.Exec(sql...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, mode := range []cdc.Mode{cdc.StartInitial, cdc.StartLatest} {
+			db := accounts(t, s, accountsDDL)
+			before := copies{{}}
+			if mode == cdc.StartLatest {
+				before = catchUp(t, config(s, db), nil, before, nil).tables.clone()
+			}
+			xa(t, s, db, db+"-file", 1, 50)
+			xa(t, s, db, db+"-ended", 5, 50)
+			exec("FLUSH BINARY LOGS", "XA ROLLBACK '"+db+"-ended'")
+			xa(t, s, db, db+"-never", 2, 50)
+			xa(t, s, db, db+"-now", 3, 50)
+			cfg := config(s, db)
+			cfg.Startup.Mode = mode
+			x := run(t, cfg, nil, before, nil)
+			time.Sleep(400 * time.Millisecond)
+			// Without GTIDs the snapshot waits for their locks.
+			exec("XA COMMIT '"+db+"-now'", "XA COMMIT '"+db+"-file'", "XA ROLLBACK '"+db+"-never'")
+			x.await("the snapshot is not complete", complete)
+			eventually(t, 20*time.Second, "there is no checkpoint", func() bool {
+				exec("UPDATE " + db + ".accounts SET balance = balance + 1 WHERE id = 20")
+				state, _ := x.col.pick(t)
+				return state != nil
+			})
+			time.Sleep(200 * time.Millisecond)
+			x.end()
+			state, tables := x.col.pick(t)
+			compare(t, tableOf(t, s, db), catchUp(t, cfg, state, tables.clone(), nil).tables[0])
+		}
+	})
 }
 
 // TestLargeXATransactions has XA transactions of more rows than memory takes:
