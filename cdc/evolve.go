@@ -77,6 +77,7 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 	}
 	renames := len(gone) > 0 && mentions(statement, "RENAME", "CHANGE")
 	arrived := map[string]bool{}
+	e.missed(was, next, statement, gone)
 	for _, p := range renamedColumns(statement) {
 		if e.rename(t, was, next, p) {
 			delete(gone, strings.ToLower(p.from))
@@ -105,6 +106,26 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 		e.notes = append(e.notes, "rows from before keep NULL in new columns, because a second copy of them would stay beside")
 	}
 	return e, nil
+}
+
+// missed adds columns to gone that was has not, as the columns were looked up after
+// the statement or a run was killed between: the statement says that they were the
+// source's, and the target has them.
+func (e *evolution) missed(was, next *sourceTable, statement string, gone map[string]bool) {
+	if !e.rules.Drop {
+		return // they stay anyway
+	}
+	names := droppedColumns(statement)
+	for _, p := range renamedColumns(statement) {
+		if next.index(p.to) >= 0 && e.place(p.to) >= 0 {
+			names = append(names, p.from)
+		}
+	}
+	for _, name := range names {
+		if was.index(name) < 0 && next.index(name) < 0 && e.place(name) >= 0 {
+			gone[strings.ToLower(name)] = true
+		}
+	}
 }
 
 // padded gives n texts, those of list first.
@@ -144,7 +165,9 @@ func (e *evolution) stays(i int) bool {
 func (e *evolution) rename(t *table, was, next *sourceTable, p columnRename) bool {
 	i := e.place(p.from)
 	switch {
-	case !e.rules.Rename || e.shared || was.index(p.from) < 0 || next.index(p.from) >= 0 || next.index(p.to) < 0:
+	case !e.rules.Rename || e.shared || next.index(p.from) >= 0 || next.index(p.to) < 0:
+		return false
+	case was.index(p.from) < 0 && (i < 0 || e.place(p.to) >= 0): // see missed
 		return false
 	case i < 0: // it is not in the lake
 		return e.place(p.to) >= 0 && e.dropped[strings.ToLower(p.to)] == 0 // done before a crash

@@ -28,3 +28,26 @@ func renamedColumns(statement string) []columnRename {
 	}
 	return out
 }
+
+// droppedColumns reads DROP [COLUMN] [IF EXISTS] a of a statement. What it reads is
+// checked against the columns before and after, as DROP PRIMARY KEY reads like one, too.
+func droppedColumns(statement string) []string {
+	w := words(statement)
+	var out []string
+	for i := range w {
+		if !w[i].is("DROP") {
+			continue
+		}
+		j := i + 1
+		if j+1 < len(w) && w[j].is("COLUMN") {
+			j++
+		}
+		if j+2 < len(w) && w[j].is("IF") && w[j+1].is("EXISTS") {
+			j += 2
+		}
+		if j < len(w) && !w[j].literal && (w[j].quoted || isWord(w[j].text[0])) {
+			out = append(out, w[j].text)
+		}
+	}
+	return out
+}
