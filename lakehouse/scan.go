@@ -275,14 +275,16 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, each func(*columnar.Bat
 // released after each returns.
 func (p *Plan) Scan(ctx context.Context, each func(*columnar.Batch) error) error {
 	for i := range p.Splits {
-		if err := p.readSplit(ctx, &p.Splits[i], each); err != nil {
+		if err := p.ReadSplit(ctx, &p.Splits[i], each); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *Plan) readSplit(ctx context.Context, s *Split, each func(*columnar.Batch) error) (err error) {
+// ReadSplit gives the rows of one split to each, which may run beside those of others.
+// The batches are released after each returns.
+func (p *Plan) ReadSplit(ctx context.Context, s *Split, each func(*columnar.Batch) error) (err error) {
 	r := p.Read(ctx, s)
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for {

@@ -2,8 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -98,32 +96,11 @@ func scanSplits(ctx context.Context, plan *lakehouse.Plan, threads int, each fun
 				if i >= len(plan.Splits) {
 					return nil
 				}
-				if err := scanSplit(ctx, plan.Read(ctx, &plan.Splits[i]), each); err != nil {
+				if err := plan.ReadSplit(ctx, &plan.Splits[i], each); err != nil {
 					return err
 				}
 			}
 		})
 	}
 	return group.Wait()
-}
-
-func scanSplit(ctx context.Context, r *lakehouse.SplitReader, each func(*columnar.Batch) error) (err error) {
-	defer func() { err = errors.Join(err, r.Close()) }()
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		b, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		err = each(b)
-		b.Release()
-		if err != nil {
-			return err
-		}
-	}
 }
