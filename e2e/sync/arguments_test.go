@@ -90,9 +90,16 @@ func TestSyncRenames(t *testing.T) {
 	table := c.db + ".people"
 	before := judge.Java(t).Snapshots(t, c.job.Warehouse(), table)
 	ids := c.fieldIDs(table)
-	c.exec("ALTER TABLE DB.people RENAME COLUMN a TO name, CHANGE COLUMN b amount BIGINT NULL", "UPDATE DB.people SET amount = 5000000000 WHERE id = 1",
-		"ALTER TABLE DB.people DROP COLUMN c, RENAME COLUMN d TO c", "INSERT INTO DB.people VALUES (3, 'z', 30, 3000, 6)", "ALTER TABLE DB.people RENAME COLUMN fixed TO moved")
-	c.job.Wait("renames", "caught-up")
+	// Each statement is looked at before the next one comes: columns that have gone on
+	// by then are read again under their last name, as new ones.
+	for _, statements := range [][]string{
+		{"ALTER TABLE DB.people RENAME COLUMN a TO name, CHANGE COLUMN b amount BIGINT NULL", "UPDATE DB.people SET amount = 5000000000 WHERE id = 1"},
+		{"ALTER TABLE DB.people DROP COLUMN c, RENAME COLUMN d TO c", "INSERT INTO DB.people VALUES (3, 'z', 30, 3000, 6)"},
+		{"ALTER TABLE DB.people RENAME COLUMN fixed TO moved"},
+	} {
+		c.exec(statements...)
+		c.job.Wait("renames", "caught-up")
+	}
 	run.Kill()
 	c.mustLeat(append(args, "--catch-up")...)
 
