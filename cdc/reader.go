@@ -95,6 +95,12 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 	if err := r.check(n, known, true); err != nil {
 		return err
 	}
+	listed := map[string]bool{}
+	if restored == nil && r.cfg.Startup.Mode <= StartLatest {
+		if listed, err = n.listedXA(r.server); err != nil {
+			return err
+		}
+	}
 	if r.startNow, err = n.now(r.server); err != nil {
 		return err
 	}
@@ -105,7 +111,7 @@ func (r *Reader) Open(ctx context.Context, restored json.RawMessage) error {
 	if restored != nil {
 		err = r.restore(ctx, n, restored)
 	} else {
-		err = r.start(ctx, n)
+		err = r.start(ctx, n, listed)
 	}
 	if err != nil {
 		return err
@@ -126,8 +132,9 @@ func (r *Reader) known(restored json.RawMessage) (map[string]tableState, error) 
 	return s.Tables, nil
 }
 
-// start chooses the position of a fresh start.
-func (r *Reader) start(ctx context.Context, n *conn) (err error) {
+// start chooses the position of a fresh start. listed are XA transactions that were
+// prepared before it.
+func (r *Reader) start(ctx context.Context, n *conn, listed map[string]bool) (err error) {
 	for _, t := range r.tables {
 		t.resetSequencer(rangeSet{all: !r.cfg.needsSelect()})
 		t.empty = r.cfg.Startup.Mode >= StartEarliest
@@ -161,7 +168,7 @@ func (r *Reader) start(ctx context.Context, n *conn) (err error) {
 		}
 	}
 	if r.cfg.Startup.Mode != StartEarliest {
-		r.pos.prepared, err = r.openXA(ctx, n)
+		r.pos.prepared, err = r.openXA(ctx, n, listed)
 	}
 	return err
 }

@@ -16,12 +16,11 @@ import (
 //
 // The log is read from the start of the file of the place, and of earlier files as
 // long as the server lists prepared transactions that were not found.
-func (r *Reader) openXA(ctx context.Context, n *conn) (xaTransactions, error) {
+//
+// missing are those that the server listed before the place was chosen: one that is
+// prepared later is behind it, and would be looked for in all files in vain.
+func (r *Reader) openXA(ctx context.Context, n *conn, missing map[string]bool) (xaTransactions, error) {
 	open := xaTransactions{}
-	missing, err := n.listedXA(r.server)
-	if err != nil {
-		return nil, err
-	}
 	if used, err := n.usesXA(); err != nil || !used && len(missing) == 0 {
 		return open, err
 	}
@@ -40,7 +39,7 @@ func (r *Reader) openXA(ctx context.Context, n *conn) (xaTransactions, error) {
 		if compareFiles(f.name, end.file) > 0 {
 			continue
 		}
-		found, err := r.preparedIn(ctx, n, f.name, end)
+		found, err := r.preparedIn(ctx, n, f.name, end, missing)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +47,6 @@ func (r *Reader) openXA(ctx context.Context, n *conn) (xaTransactions, error) {
 			if _, known := open[id]; !known { // by a later file
 				open[id] = rows
 			}
-			delete(missing, id)
 		}
 		if len(missing) == 0 || i == 0 {
 			break
@@ -69,8 +67,8 @@ func (r *Reader) openXA(ctx context.Context, n *conn) (xaTransactions, error) {
 }
 
 // preparedIn gives the XA transactions of one file before end: nil for one that has
-// ended, else with the place before its rows.
-func (r *Reader) preparedIn(ctx context.Context, n *conn, file string, end mark) (xaTransactions, error) {
+// ended, else with the place before its rows. All that it sees are missing no more.
+func (r *Reader) preparedIn(ctx context.Context, n *conn, file string, end mark, missing map[string]bool) (xaTransactions, error) {
 	at := Position{ServerUUID: r.server.uuid, File: file, Offset: 4}
 	if r.server.gtids {
 		set, err := n.previousGTIDs(r.server, file)
@@ -89,6 +87,9 @@ func (r *Reader) preparedIn(ctx context.Context, n *conn, file string, end mark)
 			return false
 		case e.file != file:
 			return true
+		}
+		if e.xa != nil {
+			delete(missing, e.xa.id)
 		}
 		passed := r.pos.File != "" || r.pos.GTID == nil || e.id.gno == 0 || r.pos.GTID.Has(e.id)
 		if e.kind == evCommit && e.xa != nil && passed {
