@@ -128,7 +128,7 @@ func TestServerIDThatTwoUse(t *testing.T) {
 			return
 		}
 		y.await("the snapshot is not complete", complete)
-		eventually(t, 20*time.Second, "nobody is told of the server-id", func() bool { return strings.Contains(log.String(), "uses the same server-id") })
+		eventually(t, 2*time.Minute, "nobody is told of the server-id", func() bool { return strings.Contains(log.String(), "uses the same server-id") })
 		if err := s.Exec("INSERT INTO " + db + ".accounts VALUES (40, 4)"); err != nil {
 			t.Fatal(err)
 		}

@@ -103,7 +103,7 @@ func TestXAOpenAtTheStart(t *testing.T) {
 			// Without GTIDs the snapshot waits for their locks.
 			exec("XA COMMIT '"+db+"-now'", "XA COMMIT '"+db+"-file'", "XA ROLLBACK '"+db+"-never'")
 			x.await("the snapshot is not complete", complete)
-			eventually(t, 20*time.Second, "there is no checkpoint", func() bool {
+			eventually(t, 2*time.Minute, "there is no checkpoint", func() bool {
 				exec("UPDATE " + db + ".accounts SET balance = balance + 1 WHERE id = 20")
 				state, _ := x.col.pick(t)
 				return state != nil

@@ -140,7 +140,7 @@ func TestStopWhileServerIsAway(t *testing.T) {
 		if r.Code != 0 {
 			t.Errorf("%s: a stopped job ends with exit code %d:\n%s", name, r.Code, r.Stderr)
 		}
-		if time.Since(begin) > 10*time.Second {
+		if time.Since(begin) > time.Minute {
 			t.Errorf("%s took %s to stop", name, time.Since(begin))
 		}
 	}

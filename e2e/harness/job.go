@@ -269,12 +269,12 @@ func (j *Job) Wait(name, until string) {
 	}
 }
 
-// Eventually polls cond until it holds, for half a minute.
+// Eventually polls cond until it holds, for two minutes: more than any machine needs.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !cond(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("half a minute passed before %s", what)
+			t.Fatalf("two minutes passed before %s", what)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestSelectFollows(t *testing.T) {
 			}()
 			await := func(want string) {
 				t.Helper()
-				for until := time.Now().Add(20 * time.Second); out.text() != want; time.Sleep(time.Millisecond) {
+				for until := time.Now().Add(2 * time.Minute); out.text() != want; time.Sleep(time.Millisecond) {
 					if time.Now().After(until) {
 						t.Fatalf("prints %q, want %q", out.text(), want)
 					}

@@ -21,7 +21,7 @@ func (p *place) running(change func(*job.Spec)) (*job.Job, chan error) {
 	j := p.job("0", change)
 	ended := make(chan error, 1)
 	go func() { ended <- j.Run(p.t.Context()) }()
-	for until := time.Now().Add(30 * time.Second); j.Status().Stats.Checkpoints.Completed == 0; time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(2 * time.Minute); j.Status().Stats.Checkpoints.Completed == 0; time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-ended:
 			p.t.Fatalf("the job ended by itself: %v", err)

@@ -119,6 +119,8 @@ type source struct {
 	next  int64
 	end   int64
 	state map[int64]account
+	// stay keeps it at its end until the job is told to stop.
+	stay bool
 }
 
 func (s *source) Open(_ context.Context, restored json.RawMessage) error {
@@ -139,17 +141,30 @@ func (s *source) Run(ctx context.Context, out dataflow.Collector) error {
 		s.next++
 		if s.next%perEpoch == 0 {
 			// Wait for a barrier, so that every run has several epochs.
-			select {
-			case <-out.Due():
-			case <-ctx.Done():
-				return context.Cause(ctx)
+			if err := awaitBarrier(ctx, out); err != nil {
+				return err
 			}
+			continue
 		}
 		if err := out.Edge(ctx); err != nil {
 			return err
 		}
 	}
+	for s.stay {
+		if err := awaitBarrier(ctx, out); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+func awaitBarrier(ctx context.Context, out dataflow.Collector) error {
+	select {
+	case <-out.Due():
+		return out.Edge(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (s *source) SnapshotState(context.Context, dataflow.CheckpointID) (dataflow.SourceState, error) {
@@ -223,8 +238,12 @@ func (w *world) runUpTo(ctx context.Context, fs fileio.FS, end int64) error {
 	return e.Run(ctx)
 }
 
-// execution is the start of a process, from a savepoint if one is given.
+// execution is the start of a process that reads up to end, from a savepoint if one is given.
 func (w *world) execution(ctx context.Context, fs fileio.FS, end int64, from *written) (*dataflow.Execution, error) {
+	return w.executionOf(ctx, fs, &source{end: end}, from)
+}
+
+func (w *world) executionOf(ctx context.Context, fs fileio.FS, src *source, from *written) (*dataflow.Execution, error) {
 	log := slog.New(slog.DiscardHandler)
 	store, err := checkpoint.Open(ctx, fs, "/state/job", checkpoint.Options{})
 	if err != nil {
@@ -261,7 +280,7 @@ func (w *world) execution(ctx context.Context, fs fileio.FS, end int64, from *wr
 		budget: lakehouse.NewMemoryBudget(1 << 20), pool: lakehouse.NewWorkPool(2), log: log,
 	}
 	g := dataflow.Graph{
-		Sources:   []dataflow.SourceNode{{UID: "source", Reader: &source{end: end}, Ports: 1}},
+		Sources:   []dataflow.SourceNode{{UID: "source", Reader: src, Ports: 1}},
 		Sinks:     []dataflow.SinkNode{{UID: "sink", Sink: s}},
 		Pipelines: []dataflow.Pipeline{{UID: "pipe", Source: "source", Sink: "sink"}},
 	}
@@ -277,7 +296,7 @@ func (w *world) runUntilStop(t *testing.T, fs *faultfs.FS) error {
 
 func untilStop(t *testing.T, fs *faultfs.FS, run func(context.Context) error) error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	stopped, end := context.WithCancelCause(ctx)
 	defer end(nil)

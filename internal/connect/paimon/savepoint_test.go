@@ -103,16 +103,18 @@ func abandoned(ctx context.Context, fs fileio.FS, store *checkpoint.Store) ([]st
 	return out, nil
 }
 
-// save is a process that stops with a savepoint.
+// save is a process that stops with a savepoint, or ends because it failed to take it.
 func (w *world) save(ctx context.Context, fs fileio.FS, name string) error {
-	e, err := w.execution(ctx, fs, savedAfter, nil)
+	e, err := w.executionOf(ctx, fs, &source{end: savedAfter, stay: true}, nil)
 	if err != nil {
 		return err
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	ref := dataflow.SavepointRef{Name: name, Path: savepoints + "/" + name}
 	asked := make(chan error, 1)
 	go func() {
-		asked <- e.Savepoint(ctx, dataflow.SavepointRequest{SavepointRef: ref, Stop: true, Write: func(ctx context.Context, s *dataflow.Savepoint) error {
+		err := e.Savepoint(ctx, dataflow.SavepointRequest{SavepointRef: ref, Stop: true, Write: func(ctx context.Context, s *dataflow.Savepoint) error {
 			c := *s.Checkpoint
 			c.Sinks = map[string]dataflow.SinkRecord{"sink": {Observed: s.Held["sink"]}}
 			b, err := json.Marshal(written{Name: name, User: "user-1", Checkpoint: &c, Held: s.Held["sink"]})
@@ -125,6 +127,10 @@ func (w *world) save(ctx context.Context, fs fileio.FS, name string) error {
 			}
 			return mayPass(err, "writing the savepoint")
 		}})
+		if err != nil {
+			end(err)
+		}
+		asked <- err
 	}()
 	err = e.Run(ctx)
 	return errors.Join(err, <-asked)
@@ -160,8 +166,7 @@ func (w *world) travel(t *testing.T, rules string, rnd *rand.Rand) *faultfs.FS {
 	t.Helper()
 	fs := faultfs.New(w.disk, rules)
 	calls := fs
-	// process runs f until it comes to its end; a job may end before it is asked for
-	// the savepoint, and is then started again.
+	// process runs f until it comes to its end.
 	process := func(what string, f func(ctx context.Context, fs fileio.FS) error) {
 		for try := 0; ; try++ {
 			err := untilStop(t, fs, func(ctx context.Context) error { return f(ctx, fs) })
