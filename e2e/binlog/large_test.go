@@ -22,7 +22,7 @@ func size() int {
 	if n, err := strconv.Atoi(os.Getenv("LEAT_BIG_MB")); err == nil {
 		return n
 	}
-	return 300
+	return 400
 }
 
 // The limit of a transaction of size(): what the program takes by itself beside
@@ -31,7 +31,7 @@ func limit() (buffers string, peak int64) {
 	if size() >= 1000 {
 		return "128 mb", 400 << 20
 	}
-	return "32 mb", 270 << 20
+	return "32 mb", 350 << 20
 }
 
 const rowBytes = 1000
