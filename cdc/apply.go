@@ -156,6 +156,9 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		if t.floor != nil && t.floor.holds(s.open.id, s.open.file, s.open.offset, false) {
 			continue // read before it went back
 		}
+		if err := r.keyless(t, e.rows.Op); err != nil {
+			return err
+		}
 		if b.layout == nil || b.plan != t.plan {
 			l, err := r.bind(ctx, t, e.table.columns)
 			s.changed = true

@@ -160,7 +160,11 @@ func (r *Reader) tableStates() []dataflow.TableStatus {
 		if err != nil {
 			continue
 		}
-		list = append(list, dataflow.TableStatus{Name: key, State: "set aside", Reason: ts.Aside.Reason, Position: p.String(), BadRows: ts.BadRows})
+		name := key
+		if ts.Database != "" { // the key may tell its copy, too
+			name = ts.Database + "." + ts.Name
+		}
+		list = append(list, dataflow.TableStatus{Name: name, State: "set aside", Reason: ts.Aside.Reason, Position: p.String(), BadRows: ts.BadRows})
 	}
 	slices.SortFunc(list, func(a, b dataflow.TableStatus) int { return strings.Compare(a.Name, b.Name) })
 	return list

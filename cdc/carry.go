@@ -82,6 +82,8 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 	}
 	t.described, t.leaving = end, nil
 	switch {
+	case t.def.Evolution.Stop && (c.kind != altered || src == nil || namesPartitions(statement)):
+		return t.changed(errStops)
 	case c.kind == truncated && t.def.Evolution.NoTruncate:
 		r.log.Warn("source table was truncated: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
 		return nil

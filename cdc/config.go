@@ -89,6 +89,8 @@ type Table struct {
 	Follow bool
 	// AppendOnly emits every change as an insert, whatever it does to the row.
 	AppendOnly bool
+	// InsertsOnly refuses updates and deletes: the target has no place for them.
+	InsertsOnly bool
 	// Aside says why the table is not read now; its state is kept as it is. A table
 	// that the state knows as set aside and that has no Aside is read on.
 	Aside string

@@ -72,12 +72,15 @@ func (c *Config) open(ctx context.Context, tlsConfig *tls.Config) (*conn, error)
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	// The deadline covers the handshake as well as the dial.
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+	// The deadline covers the handshake as well as the dial, and so does an end of
+	// ctx: whatever listens there may never say a word.
+	release := func() bool { return true }
+	dial := func(_ context.Context, network, address string) (net.Conn, error) {
 		var d net.Dialer
-		nc, err := d.DialContext(ctx, network, address)
+		nc, err := d.DialContext(dialCtx, network, address)
 		if err == nil {
 			err = nc.SetDeadline(time.Now().Add(timeout))
+			release = context.AfterFunc(ctx, func() { _ = nc.Close() })
 		}
 		return nc, err
 	}
@@ -91,6 +94,7 @@ func (c *Config) open(ctx context.Context, tlsConfig *tls.Config) (*conn, error)
 		}
 		return nil
 	})
+	release()
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

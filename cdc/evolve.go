@@ -1,7 +1,6 @@
 package cdc
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -67,7 +66,7 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 		return nil, fmt.Errorf("its key was (%s) and is (%s)", strings.Join(was.primary, ", "), strings.Join(next.primary, ", "))
 	}
 	if e.rules.Stop && !sameColumns(was.columns, next.columns) {
-		return nil, errors.New("the job stops at every change of columns")
+		return nil, errStops
 	}
 	gone := map[string]bool{}
 	for _, c := range was.columns {

@@ -70,7 +70,7 @@ func TestEvolve(t *testing.T) {
 		{name: "types as they are", rules: Evolution{NoWiden: true}, next: "id INT NOT NULL, a VARCHAR(5), b BIGINT, c INT", want: "column 'b' is BIGINT at the source, which does not go into INT, and the job leaves types as they are"},
 		{name: "a number that becomes text", next: "id INT NOT NULL, a VARCHAR(5), b VARCHAR(9), c INT", want: "id a b_dropped_1 c b:VARCHAR(9); b>b_dropped_1; read again"},
 		{name: "a number that becomes text, mapped", rules: Evolution{Types: mysqlrow.Mapping{WidenToText: true}}, next: "id INT NOT NULL, a VARCHAR(5), b VARCHAR(9), c INT", want: "id a b:STRING c"},
-		{name: "no change at all", rules: Evolution{Stop: true}, next: was + ", d INT", want: "the job stops at every change of columns"},
+		{name: "no change at all", rules: Evolution{Stop: true}, next: was + ", d INT", want: "the job stops at every change of tables"},
 		{name: "a column under another name", rules: Evolution{Rename: true}, lake: "id z b c", origin: " a", next: "id INT NOT NULL, x VARCHAR(5), b INT, c INT", statement: "ALTER TABLE t RENAME COLUMN a TO x", want: "id z b c; z is x"},
 		{name: "a computed column of a new name", metadata: "   none", lake: "id a b d", next: "id INT NOT NULL, a VARCHAR(5), b INT, d INT", want: "table db.t: the source has a new column 'd', and the table of the lake has another one of that name"},
 		{name: "what only expressions read follows freely", lake: "id a b \x00c", next: "id INT NOT NULL, a VARCHAR(5), b INT, c DATE", want: "id a b hidden c:DATE"},

@@ -199,6 +199,9 @@ func sameOutput(a, b *table) bool {
 	return true
 }
 
+// errStops is the cause of stopping at a change that could be followed.
+var errStops = errors.New("the job stops at every change of tables")
+
 // changed says that the job cannot follow a change of the table.
 func (t *table) changed(cause error) error {
 	e := &diag.Error{
@@ -210,6 +213,15 @@ func (t *table) changed(cause error) error {
 	var list diag.List
 	var one *diag.Error
 	switch {
+	case t.def.Follow && errors.Is(cause, errStops):
+		e.Hint = "let the job follow changes (schema.change.behavior: lenient or evolve), and run it again: it goes on in front of this statement"
+	case t.def.Follow:
+		if errors.As(cause, &list) && len(list) > 0 {
+			e.Cause = errors.New(list[0].Msg)
+		} else if errors.As(cause, &one) {
+			e.Cause = errors.New(one.Msg)
+		}
+		e.Hint = "undo the change at the source and go on with the table, or leave it out; or drop its table in the lake, and read it anew with --fresh --replace"
 	case errors.As(cause, &list) && len(list) > 0:
 		e.Cause, e.Hint = errors.New(list[0].Msg), list[0].Hint+", then read the table anew with --fresh --replace"
 	case errors.As(cause, &one):

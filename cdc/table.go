@@ -58,6 +58,8 @@ type table struct {
 	leaving map[string]bool
 	// reread asks for the table to be read again; healing for it to be emptied first.
 	reread, healing bool
+	// told says that the log told of updates or deletes that became further rows.
+	told bool
 	// bad counts the rows that went to dead letters.
 	bad int64
 	// absent says that the source has no such table now.
@@ -204,6 +206,30 @@ func (t *table) at(column int, err error) error {
 		}
 	}
 	return list
+}
+
+// keyless looks at a change of a table whose copy has no key: it refuses one that
+// the copy has no place for, and tells of the first that becomes a further row.
+func (r *Reader) keyless(t *table, op mysqlrow.Op) error {
+	if op == mysqlrow.OpInsert || !t.def.Follow || !t.def.AppendOnly {
+		return nil
+	}
+	if !t.def.InsertsOnly {
+		if !t.told {
+			t.told = true
+			r.log.Warn("rows of a table without a key are updated or deleted: its copy gets every change as a further row, and no longer equals it", "table", t.id())
+		}
+		return nil
+	}
+	what := "updated"
+	if op == mysqlrow.OpDelete {
+		what = "deleted"
+	}
+	return t.alone(&diag.Error{
+		Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.def.Label,
+		Msg:  "a row of source table " + t.id() + " was " + what + ", and its copy has no key by which the row could be found",
+		Hint: "give the copy a key (--primary-keys) and read it anew, take every change as a further row with --keyless append, or leave the table out",
+	})
 }
 
 // emit hands a decoded batch to the output port, without the hidden columns and

@@ -129,10 +129,7 @@ func (y *syncer) join(g *copyGroup, d *connect.Discovered, rules *copyRules) err
 
 // apartBy says how a key tells shards apart.
 func (y *syncer) apartBy() string {
-	if y.spec.stateByCopy {
-		return "a projection with __schema_name__ AS db and primary-keys: db, …"
-	}
-	return "--metadata-column database_name with --primary-keys database_name,…"
+	return y.flag("--metadata-column database_name with --primary-keys database_name,…", "a projection with __schema_name__ AS db and primary-keys: db, …")
 }
 
 // tellsApart reports whether a column of the key has another value in each of two tables.

@@ -29,6 +29,8 @@ type copyRules struct {
 	// one of them, or what a computed column reads; else the table goes without.
 	primaryKeys, partitionKeys []string
 	strict                     bool
+	// primaryAt and partitionAt are where a file asks for them.
+	primaryAt, partitionAt diag.Pos
 	// noSourceKey leaves the primary key of the source out.
 	noSourceKey bool
 	options     configs.Values
@@ -113,6 +115,9 @@ func (s *Session) shape(d *connect.Discovered, rules *copyRules) (*copyShape, er
 			return nil, inTable(err, d.Table.Name)
 		}
 		col := shapedColumn{field: columnar.Field{Name: it.column.name, Type: x.Type().AsNullable()}}
+		if col.field.Type.IsText() && col.field.Type.Length == 0 {
+			col.field.Type = columnar.StringType() // that of ''
+		}
 		switch i, plain := expr.IsColumn(x); {
 		case plain && i < len(src) && !used[i]:
 			used[i] = true
@@ -223,20 +228,20 @@ func (c *copyShape) named(list []string) (names []string, missing string) {
 }
 
 func (c *copyShape) chooseKeys(s *Session, d *connect.Discovered) error {
-	lacks := func(option, name string) error {
+	lacks := func(option, name string, at diag.Pos) error {
 		have := make([]string, len(c.cols))
 		for i, x := range c.cols {
 			have[i] = x.field.Name
 		}
 		e := &diag.Error{
-			Domain: diag.User, Code: diag.CodeUnknownColumn, Table: d.Table.Name, Msg: fmt.Sprintf("%s names '%s', which is no column of the copy", option, name),
+			Domain: diag.User, Code: diag.CodeUnknownColumn, Pos: at, Table: d.Table.Name, Msg: fmt.Sprintf("%s names '%s', which is no column of the copy", option, name),
 			Notes: []string{"columns: " + strings.Join(have, ", ")}, Hint: "name columns of the source, computed ones or metadata columns",
 		}
 		return e
 	}
 	names, missing := c.named(c.rules.primaryKeys)
 	if missing != "" && c.rules.strict {
-		return lacks("primary_keys", missing)
+		return lacks("primary_keys", missing, c.rules.primaryAt)
 	}
 	c.primary = names
 	if missing != "" {
@@ -247,13 +252,13 @@ func (c *copyShape) chooseKeys(s *Session, d *connect.Discovered) error {
 		for _, k := range d.Table.PrimaryKey {
 			i := slices.IndexFunc(c.cols, func(x shapedColumn) bool { return strings.EqualFold(x.origin, k) })
 			if i < 0 {
-				return lacks("the primary key of the source", k)
+				return lacks("the primary key of the source", k, diag.Pos{})
 			}
 			c.primary = append(c.primary, c.cols[i].field.Name)
 		}
 	}
 	if names, missing = c.named(c.rules.partitionKeys); missing != "" && c.rules.strict {
-		return lacks("partition_keys", missing)
+		return lacks("partition_keys", missing, c.rules.partitionAt)
 	}
 	c.parted = names
 	if missing != "" {

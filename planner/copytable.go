@@ -34,11 +34,14 @@ func (y *syncer) carry(ctx context.Context, g *copyGroup) {
 		}
 	}
 	shape, err := s.shape(d, g.rules)
-	if err == nil && len(shape.primary) == 0 && !y.spec.AppendKeyless {
+	if err == nil && len(shape.primary) == 0 && y.spec.Keyless == KeylessOut {
 		err = &diag.Error{
 			Domain: diag.User, Code: diag.CodeNoPrimaryKey, Table: d.Table.Name,
-			Msg:  "it has no primary key, so updates and deletes would find no row in the lake",
-			Hint: "add a primary key over whole columns, name columns with --primary-keys, take every change as a new row with --keyless append, or leave the table out",
+			Msg: "it has no primary key, so updates and deletes would find no row in the lake",
+			Hint: "add a primary key over whole columns, " + y.flag(
+				"name columns of a key with --primary-keys, take it without updates and deletes with --keyless insert-only, or every change as a further row with --keyless append",
+				"name columns of a key by primary-keys in a rule of transform, or take it without updates and deletes by scan.incremental.snapshot.chunk.key-column",
+			) + ", or leave the table out",
 		}
 	}
 	if err != nil {
@@ -178,6 +181,12 @@ func (y *syncer) pipe(g *copyGroup, d *connect.Discovered, shape *copyShape, to 
 	st := &b.plan.Sources[source].Tables[port]
 	st.Follow, st.Aside, st.BadRowsAside, st.Evolution = true, g.aside(y.spec.Resume), y.spec.BadRowsAside, y.spec.Evolution
 	st.DeadLetters = y.spec.BadRowsKept
+	if keyless {
+		st.InsertsOnly = y.spec.Keyless == KeylessInserts
+		if !slices.Contains(g.rules.metadata, "row_kind") || st.InsertsOnly {
+			y.keyless = append(y.keyless, d.Table.Name)
+		}
+	}
 	st.Compares = y.s.env.Lake.SinkMode(to.def) == connect.All
 	st.Evolution.NoAdd = st.Evolution.NoAdd || !shape.rules.all()
 	st.Evolution.NoReread = keyless
@@ -201,6 +210,14 @@ func (y *syncer) pipe(g *copyGroup, d *connect.Discovered, shape *copyShape, to 
 		Reshape: shape.reshape(y.s, from),
 	})
 	b.plan.Sinks = append(b.plan.Sinks, sink)
+}
+
+// flag words a remedy for who uses flags, or a pipeline file.
+func (y *syncer) flag(flags, pipeline string) string {
+	if y.spec.stateByCopy {
+		return pipeline
+	}
+	return flags
 }
 
 // listOf gives the names that an option lists.

@@ -42,6 +42,7 @@ func BuildPipeline(ctx context.Context, file, text string, vars func(string) (st
 	if p.behavior == "exception" || p.behavior == "evolve" {
 		r.Replan = nil // what cannot be carried ends the job
 	}
+	p.unused()
 	r.Notices = append(p.notices, r.Notices...)
 	return r, nil
 }
@@ -69,12 +70,14 @@ type pipeline struct {
 	// given are session settings by key.
 	given    configs.Values
 	behavior string
-	routes   []route
+	routes   []*route
 	first    bool
 	rules    []transformRule
 	// partitions are partition.key by the name of the copy.
-	partitions map[string][]string
+	partitions map[string]*partitionKeys
 	metadata   []string
+	// asksNew says that an option of the source asks for tables that come.
+	asksNew bool
 	// include and exclude are the lists of schema changes; nil is not given.
 	include, exclude []string
 }
@@ -242,6 +245,7 @@ func (p *pipeline) readSource(n *yaml.Node) {
 			}
 		case "scan.binlog.newly-added-table.enabled":
 			if p.truth(kv.value, false) {
+				p.asksNew = true
 				p.notice(kv.key, "tables that come are read with the rows that they have, not from the binlog alone")
 			}
 		case "include-comments.enabled":
@@ -259,10 +263,13 @@ func (p *pipeline) readSource(n *yaml.Node) {
 				}
 				p.metadata = append(p.metadata, name)
 			}
+		case "scan.incremental.snapshot.chunk.key-column":
+			p.chunkKeys(kv.value)
 		case "database-name", "table-name", "connector":
 			p.fail(kv.key, fmt.Sprintf("source has no key '%s'", k), "name tables by tables: database.table")
 		case "scan.newly-added-table.enabled":
 			newTables = configs.Value{Text: p.text(kv.value), KeyPos: p.pos(kv.key), Pos: p.pos(kv.value)}
+			p.asksNew = p.truth(kv.value, true) || p.asksNew
 			p.spec.NoNewTables = newTables.Text == "false"
 			p.spec.Options[k] = newTables
 		default:
@@ -277,6 +284,20 @@ func (p *pipeline) readSource(n *yaml.Node) {
 	}
 	// What Flink CDC's pipelines make of the types.
 	p.spec.Evolution.TypeModes = append(p.spec.Evolution.TypeModes, "timestamp-ltz", "float-length-double")
+}
+
+// chunkKeys reads database.table:column;…, which pipelines ask for where a table has
+// no primary key.
+func (p *pipeline) chunkKeys(n *yaml.Node) {
+	for part := range strings.SplitSeq(p.text(n), ";") {
+		tables, column, ok := strings.Cut(part, ":")
+		if _, _, err := selector(strings.TrimSpace(tables)); !ok || err != nil || strings.TrimSpace(column) == "" {
+			p.fail(n, fmt.Sprintf("'%s' is not database.table:column", strings.TrimSpace(part)), `write database.table:column;database.other:column, with \. for a dot of an expression`)
+			return
+		}
+	}
+	p.spec.Keyless = KeylessInserts
+	p.notice(n, "tables are read in ranges of their primary key, and those without one as a whole")
 }
 
 func (p *pipeline) truth(n *yaml.Node, standard bool) bool {

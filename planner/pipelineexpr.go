@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/sqlfront"
 )
@@ -55,7 +56,8 @@ func (r *pipelineRewrite) expr(x sqlfront.Expr) sqlfront.Expr {
 	switch v := x.(type) {
 	case *sqlfront.Ident:
 		if len(v.Parts) == 1 && v.Parts[0].Text == "__namespace_name__" {
-			return &sqlfront.Literal{Node: v.Node, Kind: sqlfront.LitString} // MySQL has no level above databases
+			// MySQL has no level above databases.
+			return &sqlfront.Cast{Node: v.Node, X: &sqlfront.Literal{Node: v.Node, Kind: sqlfront.LitString}, Type: columnar.StringType()}
 		}
 	case *sqlfront.Unary:
 		c := *v

@@ -2,7 +2,10 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,6 +21,8 @@ type route struct {
 	// to is database.table; symbol, if not empty, stands for the name of the source
 	// table in it, and $1 else for a group of the pattern.
 	to, symbol string
+	at         *yaml.Node
+	used       bool
 }
 
 var routeKeys = []string{"source-table", "sink-table", "replace-symbol", "description"}
@@ -28,7 +33,7 @@ func (p *pipeline) readRoutes(n *yaml.Node) {
 		return
 	}
 	for _, e := range n.Content {
-		var r route
+		r := route{at: e}
 		var to *yaml.Node
 		for _, kv := range p.pairs(e, "a rule of route") {
 			switch kv.key.Value {
@@ -50,10 +55,15 @@ func (p *pipeline) readRoutes(n *yaml.Node) {
 		if r.symbol != "" && groupSign.MatchString(r.to) {
 			p.fail(to, "replace-symbol and $1 do not go together", "leave one of the two out")
 		}
-		if _, _, ok := strings.Cut(r.to, "."); !ok {
+		if db, table, ok := strings.Cut(r.to, "."); !ok || db == "" || table == "" {
 			p.fail(to, fmt.Sprintf("'%s' is not database.table", r.to), "write database.table")
 		}
-		p.routes = append(p.routes, r)
+		for _, g := range groupSign.FindAllStringSubmatch(r.to, -1) {
+			if n, err := strconv.Atoi(g[1]); err != nil || n > r.match.NumSubexp() {
+				p.fail(to, fmt.Sprintf("source-table has no group for %s", g[0]), "put brackets around what it stands for: a.(t_\\.*)")
+			}
+		}
+		p.routes = append(p.routes, &r)
 	}
 }
 
@@ -87,6 +97,7 @@ func (p *pipeline) copies(database, table string) []CopyName {
 		if m == nil {
 			continue
 		}
+		r.used = true
 		to := r.to
 		if r.symbol != "" {
 			to = strings.ReplaceAll(to, r.symbol, table)
@@ -109,6 +120,8 @@ func (p *pipeline) copies(database, table string) []CopyName {
 type transformRule struct {
 	match *regexp.Regexp
 	rules copyRules
+	at    *yaml.Node
+	used  bool
 }
 
 var transformKeys = []string{
@@ -121,7 +134,7 @@ func (p *pipeline) readTransforms(n *yaml.Node) {
 		return
 	}
 	for _, e := range n.Content {
-		r := transformRule{rules: copyRules{strict: true, replaces: true, aliases: p.aliases()}}
+		r := transformRule{at: e, rules: copyRules{strict: true, replaces: true, aliases: p.aliases()}}
 		delimiter, options := ",", (*yaml.Node)(nil)
 		for _, kv := range p.pairs(e, "a rule of transform") {
 			switch kv.key.Value {
@@ -132,9 +145,9 @@ func (p *pipeline) readTransforms(n *yaml.Node) {
 			case "filter":
 				r.rules.filter = p.filter(kv.value)
 			case "primary-keys":
-				r.rules.primaryKeys = p.list(kv.value)
+				r.rules.primaryKeys, r.rules.primaryAt = p.list(kv.value), p.pos(kv.value)
 			case "partition-keys":
-				r.rules.partitionKeys = p.list(kv.value)
+				r.rules.partitionKeys, r.rules.partitionAt = p.list(kv.value), p.pos(kv.value)
 			case "table-options":
 				options = kv.value
 			case "table-options.delimiter":
@@ -183,21 +196,48 @@ func (p *pipeline) aliases() map[string]string {
 
 // rulesOf gives the first rule that matches a table.
 func (p *pipeline) rulesOf(_ *Session, database, table string) (*copyRules, error) {
-	rules := copyRules{}
+	rules := copyRules{strict: true}
 	for i := range p.rules {
 		if p.rules[i].match.MatchString(database + "." + table) {
-			rules = p.rules[i].rules
+			rules, p.rules[i].used = p.rules[i].rules, true
 			break
 		}
 	}
 	if len(rules.partitionKeys) == 0 {
 		for _, to := range p.copies(database, table) {
-			if keys := p.partitions[to.Database+"."+to.Table]; len(keys) > 0 {
-				rules.partitionKeys = keys
+			if k := p.partitions[to.Database+"."+to.Table]; k != nil {
+				rules.partitionKeys, rules.partitionAt, k.used = k.columns, p.pos(k.at), true
 			}
 		}
 	}
 	return &rules, nil
+}
+
+// partitionKeys are those that partition.key gives a copy.
+type partitionKeys struct {
+	columns []string
+	at      *yaml.Node
+	used    bool
+}
+
+// unused tells of rules that no table has met: names may be misspelt. Tables that
+// come later may still meet them.
+func (p *pipeline) unused() {
+	for _, r := range p.routes {
+		if !r.used {
+			p.notice(r.at, "this rule of route matches no table so far")
+		}
+	}
+	for i := range p.rules {
+		if !p.rules[i].used {
+			p.notice(p.rules[i].at, "this rule of transform matches no table so far, or one before it does")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.partitions)) {
+		if k := p.partitions[name]; !k.used {
+			p.notice(k.at, fmt.Sprintf("partition.key: no copy is called %s so far", name))
+		}
+	}
 }
 
 // projection reads a select list.

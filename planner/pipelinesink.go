@@ -39,13 +39,15 @@ func (p *pipeline) readSink(n *yaml.Node) {
 		case strings.HasPrefix(k, "table.properties."):
 			p.spec.TableOptions[strings.TrimPrefix(k, "table.properties.")] = value()
 		case k == "partition.key":
-			p.partitions = map[string][]string{}
+			p.partitions = map[string]*partitionKeys{}
 			for one := range strings.SplitSeq(p.text(kv.value), ";") {
 				table, keys, ok := strings.Cut(one, ":")
 				if !ok && strings.TrimSpace(one) != "" {
 					p.fail(kv.value, fmt.Sprintf("'%s' has no 'database.table:'", one), "write database.table:column,column;database.other:column")
 				}
-				p.partitions[strings.TrimSpace(table)] = SyncArgs{"": {keys}}.list("")
+				if table = strings.TrimSpace(table); table != "" {
+					p.partitions[table] = &partitionKeys{columns: SyncArgs{"": {keys}}.list(""), at: kv.value}
+				}
 			}
 		case k == "commit.user-prefix", k == "commit.user":
 			p.notice(kv.key, k+" has no effect: commits carry a user that is stable over restarts, and the name of the job")
@@ -153,7 +155,8 @@ func (p *pipeline) evolution() {
 	case "lenient":
 		ev.NoTruncate = p.include == nil || !kinds["truncate.table"]
 	case "ignore":
-		ev.NoAdd, ev.NoWiden, ev.NoTruncate, p.spec.NoNewTables = true, true, true, true
+		ev.NoAdd, ev.NoWiden, ev.NoTruncate = true, true, true
+		p.spec.NoNewTables = p.spec.NoNewTables || !p.asksNew
 	}
 	ev.NoAdd = ev.NoAdd || !kinds["add.column"]
 	ev.NoWiden = ev.NoWiden || !kinds["alter.column.type"]
@@ -161,4 +164,5 @@ func (p *pipeline) evolution() {
 	ev.Rename = ev.Rename && kinds["rename.column"]
 	ev.Drop = ev.Drop && kinds["drop.column"]
 	p.spec.NoNewTables = p.spec.NoNewTables || !kinds["create.table"]
+	p.spec.KnownOnly = p.spec.NoNewTables
 }

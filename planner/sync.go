@@ -42,10 +42,13 @@ type SyncSpec struct {
 	// MergeShards lets tables that have one copy go into it together; nil allows it
 	// where the key tells them apart.
 	MergeShards *bool
-	// TypeModes, Evolution, AppendKeyless, IgnoreIncompatible and NoNewTables are
-	// those of SyncArgs.
-	Evolution                                      connect.Evolution
-	AppendKeyless, IgnoreIncompatible, NoNewTables bool
+	// TypeModes, Evolution, IgnoreIncompatible and NoNewTables are those of SyncArgs.
+	Evolution                       connect.Evolution
+	IgnoreIncompatible, NoNewTables bool
+	// KnownOnly leaves tables out that a pattern names and that came after the job began.
+	KnownOnly bool
+	// Keyless says what becomes of tables whose copies have no primary key.
+	Keyless Keyless
 	// stateByCopy keeps the state of a source table for each of its copies.
 	stateByCopy bool
 	// rules gives what the copies of a table hold; nil is the same as the source.
@@ -54,6 +57,19 @@ type SyncSpec struct {
 	// holds of its sources, by uid; nil if there is none to go on from.
 	Stored func(ctx context.Context, name, warehouse string) (map[string]json.RawMessage, error)
 }
+
+// Keyless is what becomes of tables whose copies have no primary key.
+type Keyless uint8
+
+const (
+	// KeylessOut leaves them out.
+	KeylessOut Keyless = iota
+	// KeylessInserts takes new rows, and sets a table aside whose rows are updated
+	// or deleted: a copy equals its source, or is known not to.
+	KeylessInserts
+	// KeylessAppend takes every change as a further row.
+	KeylessAppend
+)
 
 // CopyName names a table of the lake.
 type CopyName struct{ Database, Table string }
@@ -83,7 +99,7 @@ func (s *Session) sync(ctx context.Context, sync SyncSpec) (*Result, error) {
 	s.nameSync(sync.Include)
 	look := connect.DiscoverSpec{
 		Options: sync.Options, Include: sync.Include, Exclude: sync.Exclude, Aside: sync.Aside, Resume: sync.Resume,
-		TypeModes: sync.Evolution.TypeModes, Keyless: sync.AppendKeyless || sync.rules != nil,
+		TypeModes: sync.Evolution.TypeModes, Keyless: sync.Keyless != KeylessOut || sync.rules != nil,
 	}
 	if sync.Stored != nil {
 		states, err := sync.Stored(ctx, configs.PipelineName.Get(s.settings), s.current.warehouse)
@@ -99,6 +115,9 @@ func (s *Session) sync(ctx context.Context, sync SyncSpec) (*Result, error) {
 	for _, n := range found.Notices {
 		s.notice(n)
 	}
+	if sync.KnownOnly && look.Stored != nil {
+		leaveNew(found)
+	}
 	y := &syncer{s: s, spec: &sync, source: source, target: s.current, buckets: map[int][]string{}, groups: map[CopyName]*copyGroup{}}
 	s.result.Left, s.result.Mirror = found.Left, true
 	for _, g := range y.collect(found.Tables) {
@@ -106,6 +125,7 @@ func (s *Session) sync(ctx context.Context, sync SyncSpec) (*Result, error) {
 	}
 	y.deadLetters(ctx, found.DeadLetters)
 	y.tellBuckets()
+	y.tellKeyless()
 	y.tellLeft()
 	s.finish()
 	if err := s.errs.Err(); err != nil {
@@ -113,6 +133,21 @@ func (s *Session) sync(ctx context.Context, sync SyncSpec) (*Result, error) {
 	}
 	y.watch(look)
 	return s.result, nil
+}
+
+// leaveNew leaves the tables out that the last checkpoint does not know and that
+// only a pattern names.
+func leaveNew(found *connect.Discovery) {
+	found.Tables = slices.DeleteFunc(found.Tables, func(d connect.Discovered) bool {
+		isNew := d.Was == nil && d.Matched
+		if isNew {
+			found.Left = append(found.Left, connect.LeftOut{Name: d.Database + "." + d.Name, Reason: &diag.Error{
+				Domain: diag.User, Code: diag.CodeSourceTable, Table: d.Table.Name, Msg: "it came after the job began, which takes up no tables that come",
+				Hint: "name it itself, or let the job take up new tables",
+			}})
+		}
+		return isNew
+	})
 }
 
 // syncSource is the uid of the one source of a sync job, as builder.sourceUID gives it.
@@ -154,6 +189,8 @@ type syncer struct {
 	groups map[CopyName]*copyGroup
 	// buckets lists the new tables by the number of buckets that leat chose.
 	buckets map[int][]string
+	// keyless lists the tables whose copies have no key.
+	keyless []string
 }
 
 // Fixed buckets of a new table: one for each bucketBytes of the source, maxBuckets at most.
@@ -164,17 +201,35 @@ const (
 
 func bucketsFor(bytes int64) int { return int(min(maxBuckets, 1+max(0, bytes)/bucketBytes)) }
 
+// tellKeyless says what becomes of tables without a key, unless a column of the
+// copies tells their rows apart.
+func (y *syncer) tellKeyless() {
+	if len(y.keyless) == 0 {
+		return
+	}
+	what := "their copies take new rows only, and a table whose rows are updated or deleted is set aside"
+	if y.spec.Keyless == KeylessAppend {
+		what = "their copies get every change as a further row, and do not equal them once rows are updated or deleted; --metadata-column row_kind tells which change a row is, --keyless insert-only sets such tables aside"
+	}
+	y.s.notice(configs.Notice{Key: "keyless", Msg: "tables without a primary key: " + firstNames(y.keyless) + ": " + what})
+	y.keyless = nil
+}
+
+// firstNames lists a few names, and how many more there are.
+func firstNames(names []string) string {
+	more := ""
+	if rest := len(names) - 5; rest > 0 {
+		names, more = names[:5], fmt.Sprintf(" and %d more", rest)
+	}
+	return strings.Join(names, ", ") + more
+}
+
 // tellBuckets says what was chosen, as it cannot be changed without writing the table anew.
 func (y *syncer) tellBuckets() {
 	for _, n := range slices.Sorted(maps.Keys(y.buckets)) {
-		names := y.buckets[n]
-		more := ""
-		if rest := len(names) - 5; rest > 0 {
-			names, more = names[:5], fmt.Sprintf(" and %d more", rest)
-		}
 		y.s.notice(configs.Notice{
 			Key: fmt.Sprintf("buckets %d", n),
-			Msg: fmt.Sprintf("new tables get 'bucket' = '%d' by their size: %s%s; --table-conf bucket=N sets another number", n, strings.Join(names, ", "), more),
+			Msg: fmt.Sprintf("new tables get 'bucket' = '%d' by their size: %s; %s sets another number", n, firstNames(y.buckets[n]), y.flag("--table-conf bucket=N", "table.properties.bucket")),
 		})
 	}
 }

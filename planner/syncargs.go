@@ -51,7 +51,7 @@ var syncArguments = []SyncArgument{
 	{"catalog_conf", true, "KEY=VALUE, an option of the catalog, such as warehouse"},
 	{"rename_columns", false, "follow: a column that the source renames is renamed; keep: it stays, and a new one is added (default keep)"},
 	{"drop_columns", false, "follow: a column that the source drops is dropped; keep: it stays with NULL (default keep)"},
-	{"keyless", false, "append: tables without a primary key are taken, every change as a new row; skip: they stay out (default skip)"},
+	{"keyless", false, "tables without a primary key: insert-only takes their rows, and sets a table aside once rows are updated or deleted; append takes every change as a further row; skip leaves them out (default skip)"},
 	{"on_bad_row", false, "what a row does that cannot be read: stop the job, set-aside its table, or go as a dead-letter into a table (default stop)"},
 	{"dead_letter_table", false, "with --on-bad-row dead-letter: the table, as database.table (default leat_dead_letters in the database of the first copy)"},
 }
@@ -128,7 +128,7 @@ func (a SyncArgs) Apply(spec *SyncSpec, database string) (warehouse string, err 
 	ev.Rename = a.choice(&errs, "rename_columns", "follow", "keep") == "follow"
 	ev.Drop = a.choice(&errs, "drop_columns", "follow", "keep") == "follow"
 	ev.TypeModes = a.list("type_mapping")
-	spec.AppendKeyless = a.choice(&errs, "keyless", "append", "skip") == "append"
+	spec.Keyless = map[string]Keyless{"append": KeylessAppend, "insert-only": KeylessInserts}[a.choice(&errs, "keyless", "insert-only", "append", "skip")]
 	onBadRow := a.choice(&errs, "on_bad_row", "stop", "set-aside", "dead-letter")
 	spec.BadRowsAside, spec.BadRowsKept = onBadRow == "set-aside", onBadRow == "dead-letter"
 	if spec.DeadLetterTable = a.text("dead_letter_table"); spec.DeadLetterTable != "" && !spec.BadRowsKept {

@@ -85,6 +85,7 @@ func (y *syncer) extendBy(ctx context.Context, to CopyName, d *connect.Discovere
 	y.groups[to] = g
 	y.group(ctx, g)
 	y.tellBuckets()
+	y.tellKeyless()
 	e := &Extension{Steps: slices.Clone(s.result.Steps[steps:]), Notices: s.notices, Pipe: pipes, Sink: sinks, Port: tables, Undo: undo}
 	s.result.Steps = s.result.Steps[:steps]
 	if err := s.errs.Err(); err != nil {

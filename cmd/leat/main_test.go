@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,15 +44,36 @@ func TestStoppedBeforeItBegan(t *testing.T) {
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var says bytes.Buffer
-	root := newApp().root()
-	root.SetArgs([]string{"run", file, "--state-dir", t.TempDir()})
-	root.SetErr(&says)
-	if err := root.ExecuteContext(ctx); err != nil || says.String() != "stopped before the job began\n" {
-		t.Errorf("%v, %q", err, says.String())
+	sync := []string{"sync", "mysql", "--url", "mysql://leat@" + mute(t) + "/shop", "--include", "orders", "--warehouse", t.TempDir()}
+	for _, tt := range []struct {
+		after time.Duration
+		args  []string
+	}{{0, []string{"run", file}}, {100 * time.Millisecond, sync}} {
+		ctx, cancel := context.WithTimeout(t.Context(), tt.after)
+		defer cancel()
+		args, begin := tt.args, time.Now()
+		var says bytes.Buffer
+		root := newApp().root()
+		root.SetArgs(append(args, "--state-dir", t.TempDir()))
+		root.SetErr(&says)
+		if err := root.ExecuteContext(ctx); err != nil || says.String() != "stopped before the job began\n" {
+			t.Errorf("%s: %v, %q", args[0], err, says.String())
+		}
+		if took := time.Since(begin); took > 8*time.Second {
+			t.Errorf("%s: it took %s", args[0], took)
+		}
 	}
+}
+
+// mute gives the address of a server that takes connections and never says a word.
+func mute(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
 }
 
 // exits runs a command and requires its exit code: exits 2 leat run x.sql.

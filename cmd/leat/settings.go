@@ -42,26 +42,35 @@ func (s *settings) load(cmd *cobra.Command) error {
 			}
 		}
 	}
+	file := s.v.GetString("config")
+	if file == "" {
+		file = defaultSettings()
+	}
+	if file == "" {
+		return nil
+	}
 	s.v.SetConfigType("yaml")
-	if file := s.v.GetString("config"); file != "" {
-		s.v.SetConfigFile(file)
-	} else {
-		s.v.SetConfigName("leat")
-		s.v.AddConfigPath(".")
-		if dir, err := os.UserConfigDir(); err == nil {
-			s.v.AddConfigPath(filepath.Join(dir, "leat"))
+	s.v.SetConfigFile(file)
+	if err := s.v.ReadInConfig(); err != nil {
+		return &diag.Error{Domain: diag.User, Code: diag.CodeSettings, Msg: "reading the settings file " + file, Hint: "make it YAML with the keys state-dir, warehouse, log-level and set", Cause: err}
+	}
+	return s.checkFile()
+}
+
+// defaultSettings gives the settings file that is used without --config, "" if
+// there is none. Files of other endings are not ours: the program itself is called
+// leat.
+func defaultSettings() string {
+	places := []string{"leat.yaml"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		places = append(places, filepath.Join(dir, "leat", "leat.yaml"))
+	}
+	for _, p := range places {
+		if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
+			return p
 		}
 	}
-	err := s.v.ReadInConfig()
-	var missing viper.ConfigFileNotFoundError
-	switch {
-	case err == nil:
-		return s.checkFile()
-	case errors.As(err, &missing):
-		return nil
-	default:
-		return &diag.Error{Domain: diag.User, Code: diag.CodeSettings, Msg: "reading the settings file", Hint: "make it YAML with the keys state-dir, warehouse, log-level and set", Cause: err}
-	}
+	return ""
 }
 
 var fileKeys = []string{"state-dir", "warehouse", "log-level", "set"}

@@ -135,7 +135,7 @@ func (a *app) sync(cmd *cobra.Command, f *syncFlags) error {
 	result, err := plan(cmd.Context(), nil, nil)
 	if err != nil {
 		// Nothing was started, also where the server is to blame.
-		return fmt.Errorf("%w: %w", job.ErrNotStarted, err)
+		return stoppedEarly(cmd, fmt.Errorf("%w: %w", job.ErrNotStarted, err))
 	}
 	errOut := cmd.ErrOrStderr()
 	for _, n := range result.Notices {

@@ -13,8 +13,14 @@ import (
 // pipelineFile writes a pipeline whose source is the server of c.
 func (c *copies) pipelineFile(text string) string {
 	c.t.Helper()
+	return c.pipelineNamed("pipeline", text)
+}
+
+// pipelineNamed is pipelineFile for one of several.
+func (c *copies) pipelineNamed(name, text string) string {
+	c.t.Helper()
 	head := fmt.Sprintf("source:\n  type: mysql\n  hostname: 127.0.0.1\n  port: %d\n  username: root\n  password: \"${EMPTY}\"\n", c.server.Port)
-	path := filepath.Join(c.job.Dir, "pipeline.yaml")
+	path := filepath.Join(c.job.Dir, name+".yaml")
 	if err := os.WriteFile(path, []byte(head+strings.ReplaceAll(text, "DB.", c.db+".")), 0o600); err != nil {
 		c.t.Fatal(err)
 	}

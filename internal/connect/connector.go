@@ -127,6 +127,8 @@ type SourceTable struct {
 	// DeadLetters sends rows that cannot be read to the table of the source that
 	// TakesDeadLetters: one that is not read, whose rows are those.
 	DeadLetters, TakesDeadLetters bool
+	// InsertsOnly refuses updates and deletes, because the target has no place for them.
+	InsertsOnly bool
 	// Compares says that readers of the target see each change that it gets: rows
 	// that are read once more are compared with it, see dataflow.CompareRows.
 	Compares bool

@@ -217,7 +217,7 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 	t := st.Table
 	out := cdc.Table{
 		Label: t.Name, Pos: t.Pos, Database: database.Get(t.Options), Name: table.Get(t.Options),
-		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, Aside: st.Aside, BadRowsAside: st.BadRowsAside, DeadLetters: st.DeadLetters, TakesDeadLetters: st.TakesDeadLetters, Compares: st.Compares, ChunkKey: chunkKey.Get(t.Options), AppendOnly: appendOnly.Get(t.Options),
+		Schema: st.Schema(), PrimaryKey: slices.Clone(t.PrimaryKey), Follow: st.Follow, Aside: st.Aside, BadRowsAside: st.BadRowsAside, DeadLetters: st.DeadLetters, TakesDeadLetters: st.TakesDeadLetters, Compares: st.Compares, ChunkKey: chunkKey.Get(t.Options), AppendOnly: appendOnly.Get(t.Options), InsertsOnly: st.InsertsOnly,
 	}
 	ev := &st.Evolution
 	out.StateKey = st.StateKey

@@ -268,7 +268,7 @@ func (d *discovery) define(t *cdc.TableInfo) (*connect.Table, diag.List) {
 	if len(t.PrimaryKey) == 0 && !d.spec.Keyless {
 		errs = append(errs, &diag.Error{
 			Domain: diag.User, Code: diag.CodeNoPrimaryKey, Table: t.ID(),
-			Msg: "it has no primary key, so updates and deletes would find no row in the lake", Hint: "add a primary key over whole columns, or leave the table out",
+			Msg: "it has no primary key, so updates and deletes would find no row in the lake", Hint: "add a primary key over whole columns, name columns of a key with --primary-keys, take it with --keyless insert-only or append, or leave the table out",
 		})
 	}
 	if len(errs) > 0 {
