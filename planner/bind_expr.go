@@ -31,12 +31,18 @@ func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
 		if l, x, ok := intervalOf(v); ok {
 			return s.addInterval(v, x, l, sc)
 		}
+		if x, done, err := s.bindRowPair(v.Op, v.At, v.L, v.R, sc); done {
+			return x, placedOrNil(err, v.At)
+		}
 		return s.call(string(v.Op), v.At, sc, v.L, v.R)
 	case *sqlfront.Between:
 		return s.bindBetween(v, sc)
 	case *sqlfront.In:
 		if v.Query != nil {
 			return nil, needsFlink(v.At, "IN (query)")
+		}
+		if _, row := v.X.(*sqlfront.RowExpr); row {
+			return s.bindRowIn(v, sc)
 		}
 		return s.negated(v.Not, "IN", v.At, sc, append([]sqlfront.Expr{v.X}, v.List...)...)
 	case *sqlfront.LikeExpr:
@@ -52,6 +58,16 @@ func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
 		return c, placedOrNil(err, v.At)
 	case *sqlfront.Call:
 		return s.bindCall(v, sc)
+	case *sqlfront.Collection:
+		return s.call(v.Word, v.At, sc, v.Items...)
+	case *sqlfront.RowExpr:
+		return s.call("ROW", v.At, sc, v.Items...)
+	case *sqlfront.Element:
+		return s.bindElement(v, sc)
+	case *sqlfront.FieldRef:
+		return s.bindField(v, sc)
+	case *sqlfront.Overlaps:
+		return s.bindOverlaps(v, sc)
 	case *sqlfront.UnsupportedExpr:
 		return nil, v.Error()
 	default:
@@ -83,6 +99,9 @@ func bindColumn(v *sqlfront.Ident, sc *scope) (expr.Expr, error) {
 	if sc == nil {
 		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnknownColumn, Pos: v.At, Msg: fmt.Sprintf("column %s cannot stand here", name), Hint: "write a constant"}
 	}
+	if x := fieldColumn(v, sc.rel); x != nil {
+		return fieldsOf(x.expr, v.Parts[x.used:])
+	}
 	if len(v.Parts) > 1 && v.Parts[len(v.Parts)-2].Text != sc.rel.alias {
 		return nil, unknown("table", v.Parts[len(v.Parts)-2].Text, v.At, []string{sc.rel.alias}, "name the table of FROM")
 	}
@@ -94,6 +113,27 @@ func bindColumn(v *sqlfront.Ident, sc *scope) (expr.Expr, error) {
 		names[i] = c.name
 	}
 	return nil, unknownColumn(name, v.At, names)
+}
+
+// namedColumn is a column that the first used parts of a name say.
+type namedColumn struct {
+	expr expr.Expr
+	used int
+}
+
+// fieldColumn gives the column of r.f and t.r.f, nil where the name has no fields.
+func fieldColumn(v *sqlfront.Ident, rel *relation) *namedColumn {
+	for used := 1; used < len(v.Parts); used++ {
+		if used > 1 && v.Parts[used-2].Text != rel.alias || used == 1 && len(v.Parts) == 2 && v.Parts[0].Text == rel.alias && rel.has(v.Parts[1].Text) {
+			continue
+		}
+		for _, c := range rel.columns {
+			if c.name == v.Parts[used-1].Text && c.expr.Type().Kind == columnar.Row {
+				return &namedColumn{expr: c.expr, used: used}
+			}
+		}
+	}
+	return nil
 }
 
 func bindLiteral(v *sqlfront.Literal) (expr.Expr, error) {
@@ -216,17 +256,21 @@ func (s *Session) negated(not bool, name string, at diag.Pos, sc *scope, args ..
 }
 
 func (s *Session) bindBetween(v *sqlfront.Between, sc *scope) (expr.Expr, error) {
+	name := "BETWEEN"
 	if v.Symmetric {
-		return nil, needsFlink(v.At, "BETWEEN SYMMETRIC")
+		name = "BETWEEN SYMMETRIC"
 	}
-	return s.negated(v.Not, "BETWEEN", v.At, sc, v.X, v.Low, v.High)
+	return s.negated(v.Not, name, v.At, sc, v.X, v.Low, v.High)
 }
 
 func (s *Session) bindLike(v *sqlfront.LikeExpr, sc *scope) (expr.Expr, error) {
-	if v.Similar {
-		return nil, needsFlink(v.At, "SIMILAR TO")
-	}
 	args := []sqlfront.Expr{v.X, v.Pattern}
+	if v.Similar {
+		if v.Escape != nil {
+			return nil, &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Escape.Pos(), Msg: "SIMILAR TO has no ESCAPE here", Hint: "write REGEXP(text, pattern)"}
+		}
+		return s.negated(v.Not, "SIMILAR TO", v.At, sc, args...)
+	}
 	if v.Escape != nil {
 		args = append(args, v.Escape)
 	}

@@ -22,6 +22,9 @@ var windowFunctions = map[string]bool{
 	"ROW_NUMBER": true, "RANK": true, "DENSE_RANK": true, "CUME_DIST": true, "PERCENT_RANK": true, "NTILE": true, "LAG": true, "LEAD": true, "NTH_VALUE": true,
 }
 
+// groupingFunctions tell by which keys a row is grouped.
+var groupingFunctions = map[string]bool{"GROUPING": true, "GROUPING_ID": true, "GROUP_ID": true}
+
 func functionName(v *sqlfront.Call) string {
 	if v.Func != "" {
 		return v.Func
@@ -38,7 +41,7 @@ func hasAggregates(v *sqlfront.Select) bool {
 		Query: func(*sqlfront.Query) bool { return false },
 		Expr: func(x sqlfront.Expr) bool {
 			c, ok := x.(*sqlfront.Call)
-			if ok && c.Over == nil && isAggregate(c) {
+			if ok && c.Over == nil && (isAggregate(c) || groupingFunctions[functionName(c)]) {
 				found = true
 			}
 			return !found
@@ -142,9 +145,13 @@ func (a *aggregateCall) suffix() error {
 	if v.Over == nil {
 		return nil
 	}
+	over, err := a.sc.window(v.Over, 0)
+	if err != nil {
+		return err
+	}
 	a.sc.windowed = true
 	var parts []string
-	for i, e := range v.Over.PartitionBy {
+	for i, e := range over.PartitionBy {
 		x, err := a.sc.b.s.bindExpr(e, a.in.argument())
 		if err != nil {
 			return err
@@ -159,7 +166,7 @@ func (a *aggregateCall) suffix() error {
 		parts = append(parts, text)
 	}
 	before := len(a.sc.b.s.errs)
-	order, ok := a.in.orderBy(v.Over.OrderBy, func(sqlfront.Expr) (string, bool) { return "", false })
+	order, ok := a.in.orderBy(over.OrderBy, func(sqlfront.Expr) (string, bool) { return "", false })
 	if !ok {
 		err := a.sc.b.s.errs[before:].Err()
 		a.sc.b.s.errs = a.sc.b.s.errs[:before]
@@ -168,10 +175,10 @@ func (a *aggregateCall) suffix() error {
 	if order != "" {
 		parts = append(parts, strings.TrimSpace(order))
 	}
-	if v.Over.Frame != "" {
-		frame := strings.ToUpper(strings.Join(strings.Fields(v.Over.Frame), " "))
+	if over.Frame != "" {
+		frame := strings.ToUpper(strings.Join(strings.Fields(over.Frame), " "))
 		if !frames.MatchString(frame) {
-			return &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: v.Over.At, Msg: "the frame " + frame + " is not understood", Hint: "write ROWS BETWEEN n PRECEDING AND CURRENT ROW, UNBOUNDED in place of n for all"}
+			return &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: over.At, Msg: "the frame " + frame + " is not understood", Hint: "write ROWS BETWEEN n PRECEDING AND CURRENT ROW, UNBOUNDED in place of n for all"}
 		}
 		parts = append(parts, frame)
 	}

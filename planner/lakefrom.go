@@ -35,6 +35,8 @@ func (sc *lakeScope) from(ref sqlfront.TableRef) (string, bool) {
 		return text, true
 	case *sqlfront.Join:
 		return sc.join(v)
+	case *sqlfront.Unnest:
+		return sc.unnest(v)
 	case *sqlfront.UnsupportedTable:
 		sc.b.s.fail(v.Error())
 	default:
@@ -186,6 +188,9 @@ func (sc *lakeScope) join(v *sqlfront.Join) (string, bool) {
 	}
 	if v.Kind == "LEFT" || v.Kind == "FULL" {
 		pad(sides[1])
+	}
+	if isLateral(v.Right) {
+		return sc.b.lateralJoin(v, left, right, on)
 	}
 	if on == "" {
 		if v.Kind != "CROSS" && v.Kind != "INNER" {

@@ -29,6 +29,8 @@ type lakeScope struct {
 	groups *grouping
 	// windows says that window functions may stand here.
 	windows bool
+	// named are the windows of WINDOW.
+	named []sqlfront.NamedWindow
 	// windowed says that one does: which rows there are changes its value.
 	windowed bool
 }
@@ -101,12 +103,22 @@ func (sc *lakeScope) bind(e sqlfront.Expr, flat bool) (x expr.Expr, done bool, e
 	case *sqlfront.Subquery:
 		x, err = sc.subquery(v)
 		return x, true, err
+	case *sqlfront.Quantified:
+		x, err = sc.quantified(v)
+		return x, true, err
 	case *sqlfront.In:
 		if v.Query != nil {
 			x, err = sc.inQuery(v)
 			return x, true, err
 		}
 	case *sqlfront.Call:
+		if groupingFunctions[functionName(v)] {
+			if sc.groups == nil {
+				return nil, true, &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: v.At, Msg: functionName(v) + " needs GROUP BY", Hint: "write GROUP BY ROLLUP (…), CUBE (…) or GROUPING SETS (…)"}
+			}
+			x, err = sc.groups.grouping(v)
+			return x, true, err
+		}
 		if isAggregate(v) || v.Over != nil || windowFunctions[functionName(v)] {
 			x, err = sc.aggregate(v, flat)
 			return x, true, err
@@ -117,15 +129,8 @@ func (sc *lakeScope) bind(e sqlfront.Expr, flat bool) (x expr.Expr, done bool, e
 
 // column resolves a name, here or in the queries around.
 func (sc *lakeScope) column(v *sqlfront.Ident) (expr.Expr, error) {
-	c, err := sc.find(v)
-	if err != nil {
-		return nil, err
-	}
-	if c != nil {
-		return sc.leaf(*c), nil
-	}
-	for o := sc.outer; o != nil; o = o.outer {
-		c, err := o.find(v)
+	for o := sc; o != nil; o = o.outer {
+		c, fields, err := o.findField(v)
 		if err != nil {
 			return nil, err
 		}
@@ -133,10 +138,26 @@ func (sc *lakeScope) column(v *sqlfront.Ident) (expr.Expr, error) {
 			continue
 		}
 		found := *c
-		found.origin = computed
-		return sc.leaf(found), nil
+		if o != sc {
+			found.origin = computed
+		}
+		return fieldsOf(sc.leaf(found), fields)
 	}
 	return nil, sc.missing(v)
+}
+
+// findField gives the column that a name means here, and the names behind it, which
+// are fields of it.
+func (sc *lakeScope) findField(v *sqlfront.Ident) (*lakeColumn, []sqlfront.Name, error) {
+	c, err := sc.find(v)
+	for used := len(v.Parts) - 1; used > 0 && c == nil && err == nil; used-- {
+		part := &sqlfront.Ident{Node: v.Node, Parts: v.Parts[:used]}
+		c, err = sc.find(part)
+		if c != nil || err != nil {
+			return c, v.Parts[used:], err
+		}
+	}
+	return c, nil, err
 }
 
 // find gives the column that a name means here; nil if there is none.
@@ -194,6 +215,24 @@ func (sc *lakeScope) missing(v *sqlfront.Ident) error {
 	return unknownColumn(name, v.At, columns)
 }
 
+// starOfRow gives the fields of a column that is a ROW, as r.* and t.r.* do.
+func (sc *lakeScope) starOfRow(v *sqlfront.Star) ([]lakeColumn, error) {
+	row, fields, err := sc.findField(&sqlfront.Ident{Node: v.Node, Parts: v.Qualifier})
+	if row == nil || err != nil {
+		return nil, err
+	}
+	x, err := fieldsOf(sc.leaf(*row), fields)
+	if err != nil || x.Type().Kind != columnar.Row {
+		return nil, err
+	}
+	var out []lakeColumn
+	for i, f := range x.Type().Fields {
+		e := expr.FieldOf(x, i)
+		out = append(out, lakeColumn{name: f.Name, t: e.Type(), sql: sc.sql(e), origin: computed, at: v.At})
+	}
+	return out, nil
+}
+
 // star gives the columns of * or t.*.
 func (sc *lakeScope) star(v *sqlfront.Star) ([]lakeColumn, error) {
 	if len(v.Qualifier) == 0 {
@@ -217,6 +256,9 @@ func (sc *lakeScope) star(v *sqlfront.Star) ([]lakeColumn, error) {
 			return r.columns, nil
 		}
 		have = append(have, r.alias)
+	}
+	if columns, err := sc.starOfRow(v); columns != nil || err != nil {
+		return columns, err
 	}
 	return nil, unknown("table", name.Text, v.At, have, "name a table of FROM")
 }

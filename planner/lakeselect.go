@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"leat/internal/columnar"
 	"leat/internal/diag"
 	"leat/internal/expr"
 	"leat/sqlfront"
@@ -33,7 +32,7 @@ func (b *lakeBuilder) selectQuery(v *sqlfront.Select, order []sqlfront.OrderItem
 	if v.GroupBy != nil || v.Having != nil || hasAggregates(v) {
 		return b.groupedSelect(v, order, sc, from)
 	}
-	sc.windows = true
+	sc.windows, sc.named = true, v.Windows
 	items, ok := sc.items(v)
 	if !ok {
 		return lakeResult{}, false
@@ -192,147 +191,4 @@ func (sc *lakeScope) orderBy(items []sqlfront.OrderItem, output func(sqlfront.Ex
 		list[i] = text + " NULLS " + nulls
 	}
 	return " ORDER BY " + strings.Join(list, ", "), len(sc.b.s.errs) == before
-}
-
-// grouping is the rows that GROUP BY makes: keys and aggregates of the rows of below.
-type grouping struct {
-	below *lakeScope
-	// alias is that of the groups; keys come first among its columns, then aggregates.
-	alias   string
-	keys    []expr.Expr
-	columns []lakeColumn
-	// sql are the columns over the rows below.
-	sql []string
-	// top is the scope over the groups.
-	top *lakeScope
-}
-
-func (b *lakeBuilder) groupedSelect(v *sqlfront.Select, order []sqlfront.OrderItem, below *lakeScope, from string) (lakeResult, bool) {
-	g := &grouping{below: below, alias: b.alias()}
-	for _, e := range v.GroupBy {
-		if l, ok := e.(*sqlfront.Literal); ok && l.Kind == sqlfront.LitInt {
-			b.s.fail(&diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: e.Pos(), Msg: "GROUP BY takes expressions, no positions of columns", Hint: "write the expression"})
-			return lakeResult{}, false
-		}
-		x, err := b.s.bindNoticed(e, below.scope())
-		if err != nil {
-			b.s.fail(err)
-			return lakeResult{}, false
-		}
-		g.addKey(e, x)
-	}
-	g.top = &lakeScope{b: b, outer: below.outer, with: below.with, relations: below.relations, merged: below.merged, hidden: below.hidden, groups: g, windows: true}
-	items, ok := g.top.items(v)
-	if !ok {
-		return lakeResult{}, false
-	}
-	having := ""
-	if v.Having != nil {
-		g.top.windows = false
-		text, ok := g.top.where(v.Having, "HAVING")
-		if !ok {
-			return lakeResult{}, false
-		}
-		having = " WHERE " + text
-	}
-	g.top.windows = true
-	// ORDER BY may bring further aggregates: the groups are written last.
-	const groups = "\x00"
-	r, ok := g.top.finish(v, order, items, " FROM "+groups+having)
-	if !ok {
-		return lakeResult{}, false
-	}
-	r.sql = strings.Replace(r.sql, groups, g.text(from, v.GroupBy != nil), 1)
-	return r, true
-}
-
-func (g *grouping) addKey(e sqlfront.Expr, x expr.Expr) {
-	name, o := "", computed
-	if id, ok := e.(*sqlfront.Ident); ok {
-		name = id.Parts[len(id.Parts)-1].Text
-	}
-	if i, ok := expr.IsColumn(x); ok {
-		o = g.below.leaves[i].origin
-	}
-	if g.keyOf(x) >= 0 {
-		return
-	}
-	g.keys = append(g.keys, x)
-	g.add(name, g.below.sql(x), x.Type(), o)
-}
-
-func (g *grouping) add(name, sql string, t columnar.DataType, o origin) int {
-	if i := slices.Index(g.sql[min(len(g.keys), len(g.sql)):], sql); i >= 0 {
-		return len(g.keys) + i
-	}
-	g.columns = append(g.columns, lakeColumn{name: name, t: t, sql: g.alias + "." + position(len(g.columns)), origin: o})
-	g.sql = append(g.sql, sql)
-	return len(g.columns) - 1
-}
-
-// text writes the groups as an item of FROM.
-func (g *grouping) text(from string, grouped bool) string {
-	list, by := make([]string, len(g.sql)), make([]string, len(g.keys))
-	for i, s := range g.sql {
-		list[i] = s + " AS " + position(i)
-	}
-	for i := range by {
-		by[i] = strconv.Itoa(i + 1)
-	}
-	if len(list) == 0 {
-		list = []string{"1 AS c0"}
-	}
-	text := "(SELECT " + strings.Join(list, ", ") + from
-	switch {
-	case len(by) > 0:
-		text += " GROUP BY " + strings.Join(by, ", ")
-	case len(g.sql) == 0 && grouped:
-		text += " HAVING COUNT(*) >= 0" // one group of all rows
-	}
-	return text + ") AS " + g.alias
-}
-
-func (g *grouping) leaf(i int) expr.Expr { return g.top.leaf(g.columns[i]) }
-
-// keyOf gives the key that an expression over the rows below is, negative if none.
-func (g *grouping) keyOf(x expr.Expr) int {
-	return slices.IndexFunc(g.keys, func(k expr.Expr) bool { return expr.Same(k, x) })
-}
-
-// key gives e if it is what rows are grouped by.
-func (g *grouping) key(e sqlfront.Expr) (expr.Expr, bool) {
-	if _, literal := e.(*sqlfront.Literal); literal || len(g.keys) == 0 {
-		return nil, false
-	}
-	leaves, functions := len(g.below.leaves), len(g.below.b.out.Functions)
-	errs, notices := len(g.below.b.s.errs), len(g.below.b.s.notices)
-	tables := len(g.below.b.out.Tables)
-	x, err := g.below.b.s.bindExpr(e, g.below.argument())
-	k := -1
-	if err == nil {
-		k = g.keyOf(x)
-	}
-	if k < 0 {
-		g.below.leaves = g.below.leaves[:leaves]
-		g.below.b.out.Functions, g.below.b.out.Tables = g.below.b.out.Functions[:functions], g.below.b.out.Tables[:tables]
-		g.below.b.s.errs, g.below.b.s.notices = g.below.b.s.errs[:errs], g.below.b.s.notices[:notices]
-		return nil, false
-	}
-	return g.leaf(k), true
-}
-
-// find gives the key that a name is.
-func (g *grouping) find(v *sqlfront.Ident) (*lakeColumn, error) {
-	c, err := g.below.find(v)
-	if err != nil || c == nil {
-		return nil, err
-	}
-	if k := g.keyOf(g.below.leaf(*c)); k >= 0 {
-		return &g.columns[k], nil
-	}
-	return nil, notGrouped(v.At, v.Parts[len(v.Parts)-1].Text)
-}
-
-func notGrouped(at diag.Pos, name string) error {
-	return &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: at, Msg: fmt.Sprintf("column %s is not grouped by", name), Hint: "add it to GROUP BY, or take an aggregate of it, such as MAX(" + name + ")"}
 }

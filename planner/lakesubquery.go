@@ -80,3 +80,29 @@ func (sc *lakeScope) inQuery(v *sqlfront.In) (expr.Expr, error) {
 	x, err := expr.Call("NOT", in)
 	return x, placedOrNil(err, v.At)
 }
+
+// quantified is x op ANY (query) and x op ALL (query).
+func (sc *lakeScope) quantified(v *sqlfront.Quantified) (expr.Expr, error) {
+	if v.Op == sqlfront.OpEq && !v.All || v.Op == sqlfront.OpNe && v.All {
+		return sc.inQuery(&sqlfront.In{Node: v.Node, X: v.X, Not: v.All, Query: v.Query})
+	}
+	x, err := sc.b.s.bindExpr(v.X, sc.scope())
+	if err != nil {
+		return nil, err
+	}
+	r, err := sc.nested(v.Query)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.columns) != 1 {
+		return nil, &diag.Error{Domain: diag.User, Code: diag.CodeType, Pos: v.At, Msg: fmt.Sprintf("a comparison with a query of %d columns", len(r.columns)), Hint: "select one column"}
+	}
+	cmp, err := expr.Call(string(v.Op), x, expr.NamedColumn(0, r.columns[0].name, r.columns[0].t))
+	if err != nil {
+		return nil, placed(err, v.At)
+	}
+	sides := expr.Operands(cmp)
+	word := map[bool]string{true: " ALL (", false: " ANY ("}[v.All]
+	text := "(" + sc.sql(sides[0]) + " " + string(v.Op) + word + sc.b.converted(r, sides[1:]) + "))"
+	return sc.computedLeaf("ANY", text, columnar.Of(columnar.Boolean)), nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"leat/configs"
 	"leat/internal/connect"
@@ -20,6 +21,10 @@ type relation struct {
 	filter  expr.Expr
 	// alias is the name columns may be qualified with.
 	alias string
+}
+
+func (r *relation) has(name string) bool {
+	return slices.ContainsFunc(r.columns, func(c relColumn) bool { return c.name == name })
 }
 
 type relColumn struct {
@@ -188,6 +193,8 @@ func (b *builder) from(ctx context.Context, ref sqlfront.TableRef, ctes map[stri
 		return renamed(rels, v.Alias), ok
 	case *sqlfront.Join:
 		b.s.fail(needsFlink(v.At, "a join"))
+	case *sqlfront.Unnest:
+		b.s.fail(needsFlink(v.At, "UNNEST"))
 	case *sqlfront.UnsupportedTable:
 		b.s.fail(v.Error())
 	default:

@@ -164,13 +164,25 @@ func plainSelect(q *sqlfront.Query) (*sqlfront.Select, *sqlfront.TableName) {
 		return &sqlfront.Select{At: v.At, Items: []sqlfront.SelectItem{{Expr: &sqlfront.Star{}}}, From: table}, table
 	case *sqlfront.Select:
 		table, ok := v.From.(*sqlfront.TableName)
-		if !ok || v.Distinct || v.GroupBy != nil || v.Having != nil || !rowByRow(v) {
+		if !ok || v.Distinct || v.GroupBy != nil || v.Having != nil || !rowByRow(v) || starsOfRows(v, table) {
 			return nil, nil
 		}
 		return v, table
 	default:
 		return nil, nil
 	}
+}
+
+// starsOfRows reports whether a star may stand for the fields of a column.
+func starsOfRows(v *sqlfront.Select, table *sqlfront.TableName) bool {
+	alias := table.Alias.Name.Text
+	if alias == "" {
+		alias = table.Name.Parts[len(table.Name.Parts)-1].Text
+	}
+	return slices.ContainsFunc(v.Items, func(it sqlfront.SelectItem) bool {
+		star, ok := it.Expr.(*sqlfront.Star)
+		return ok && len(star.Qualifier) > 0 && star.Qualifier[len(star.Qualifier)-1].Text != alias
+	})
 }
 
 // rowByRow reports whether each row of a SELECT comes of one row, or COUNT(*) of all.

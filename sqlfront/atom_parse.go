@@ -49,8 +49,9 @@ func (p *parser) overlaps(row Expr, start int) Expr {
 	switch t := p.peek(); t.up {
 	case "OVERLAPS", "PRECEDES", "SUCCEEDS", "CONTAINS":
 		p.i++
-		p.exprAbove(bpRange)
-		return p.unsupportedExpr(t.up, start)
+		o := &Overlaps{Op: t.up, L: row, R: p.exprAbove(bpRange)}
+		o.Node = p.node(start)
+		return o
 	}
 	return row
 }
@@ -124,17 +125,20 @@ func (p *parser) rowConstructor() Expr {
 func (p *parser) collection(t token) Expr {
 	start := p.i
 	p.i++
-	switch {
-	case p.isOp("("):
+	if p.isOp("(") {
 		p.skipParens()
-	default:
-		p.i++
-		if !p.isOp("]") {
-			p.exprList()
-		}
-		p.expectOp("]")
+		return p.unsupportedExpr(t.up+" of a query", start)
 	}
-	return p.unsupportedExpr(t.up+" values", start)
+	p.i++
+	c := &Collection{Word: t.up}
+	if p.isOp("]") {
+		p.fail(p.tokenPos(p.i), t.up+"[] has no type", "write at least one value, or CAST(NULL AS "+map[string]string{"ARRAY": "ARRAY<STRING>", "MAP": "MAP<STRING, INT>"}[t.up]+")")
+		return c
+	}
+	c.Items = p.exprList()
+	p.expectOp("]")
+	c.Node = p.node(start)
+	return c
 }
 
 func (p *parser) caseExpr() Expr {
@@ -145,10 +149,15 @@ func (p *parser) caseExpr() Expr {
 		c.Operand = p.expr()
 	}
 	for p.accept("WHEN") {
-		w := When{Cond: p.expr()}
+		conds := []Expr{p.expr()}
+		for c.Operand != nil && p.acceptOp(",") { // WHEN 1, 2 THEN
+			conds = append(conds, p.expr())
+		}
 		p.expect("THEN")
-		w.Then = p.expr()
-		c.Whens = append(c.Whens, w)
+		then := p.expr()
+		for _, cond := range conds {
+			c.Whens = append(c.Whens, When{Cond: cond, Then: then})
+		}
 	}
 	if len(c.Whens) == 0 {
 		p.unexpected("WHEN")

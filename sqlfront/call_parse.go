@@ -199,10 +199,13 @@ func (p *parser) symbol(what string) Expr {
 func (p *parser) window() *Window {
 	w := &Window{At: p.tokenPos(p.i)}
 	if !p.isOp("(") {
-		p.refuse(w.At, "a named window", "write the window in parentheses behind OVER")
+		w.Base = p.name("the name of a window, or a window in parentheses")
 		return w
 	}
 	p.i++
+	if t := p.peek(); (t.kind == tokQuoted || t.kind == tokWord) && !p.is("PARTITION") && !p.is("ORDER") && !p.is("ROWS") && !p.is("RANGE") {
+		w.Base = p.name("the name of a window")
+	}
 	if p.accept("PARTITION", "BY") {
 		w.PartitionBy = p.exprList()
 	}

@@ -244,9 +244,11 @@ type Call struct {
 	Over *Window
 }
 
-// Window is the window of OVER; Frame is the source text of ROWS or RANGE.
+// Window is the window of OVER; Frame is the source text of ROWS or RANGE. Base is
+// the name of a window of the clause WINDOW that it is, or begins with.
 type Window struct {
 	At          diag.Pos
+	Base        Name
 	PartitionBy []Expr
 	OrderBy     []OrderItem
 	Frame       string
@@ -277,7 +279,43 @@ type Subquery struct {
 	Exists bool
 }
 
-// UnsupportedExpr is an expression that leat does not evaluate, such as ARRAY[1] or m['k'].
+// Collection is ARRAY[a, …] or MAP[key, value, …].
+type Collection struct {
+	Node
+	Word  string // "ARRAY" or "MAP"
+	Items []Expr
+}
+
+// Element is x[index].
+type Element struct {
+	Node
+	X, Index Expr
+}
+
+// FieldRef is x.field, where x is no name: those are Idents of several parts.
+type FieldRef struct {
+	Node
+	X     Expr
+	Field Name
+}
+
+// Overlaps is (a, b) OVERLAPS (c, d) and the like; Op is the word between.
+type Overlaps struct {
+	Node
+	Op   string
+	L, R Expr
+}
+
+// Quantified is x op ANY (query) or x op ALL (query); ANY stands for SOME too.
+type Quantified struct {
+	Node
+	X     Expr
+	Op    Op
+	All   bool
+	Query *Query
+}
+
+// UnsupportedExpr is an expression that leat does not evaluate, such as JSON_VALUE with clauses.
 type UnsupportedExpr struct {
 	Node
 	What string

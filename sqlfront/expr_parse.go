@@ -127,6 +127,13 @@ func (p *parser) startsOperand(n int) bool {
 }
 
 func (p *parser) binary(left Expr, op Op, at diag.Pos, start int) Expr {
+	if t := p.peek(); binaryPower[op] == bpCompare && (t.up == "ANY" || t.up == "SOME" || t.up == "ALL") && t.kind == tokWord && p.peekAt(1).is("(") && p.startsQuery(2) {
+		p.i += 2
+		q := &Quantified{X: left, Op: op, All: t.up == "ALL", Query: p.query()}
+		p.expectOp(")")
+		q.Node = p.node(start)
+		return q
+	}
 	right := p.exprAbove(binaryPower[op])
 	return &Binary{Node: p.node(start), Op: op, OpPos: at, L: left, R: right}
 }
@@ -229,17 +236,21 @@ func (p *parser) startsQuery(n int) bool {
 // postfix reads x[i] and x.field behind an atom.
 func (p *parser) postfix(x Expr, start int) Expr {
 	for p.isOp("[") || p.isOp(".") {
+		p.link()
 		if p.acceptOp("[") {
-			p.expr()
+			e := &Element{X: x, Index: p.expr()}
 			p.expectOp("]")
-			x = p.unsupportedExpr("access to elements", start)
+			e.Node = p.node(start)
+			x = e
 			continue
 		}
 		p.i++
-		if !p.acceptOp("*") {
-			p.columnName("a field name")
+		if p.acceptOp("*") {
+			return p.unsupportedExpr("all fields of a ROW", start)
 		}
-		x = p.unsupportedExpr("access to fields", start)
+		f := &FieldRef{X: x, Field: p.columnName("a field name")}
+		f.Node = p.node(start)
+		x = f
 	}
 	return x
 }

@@ -22,6 +22,10 @@ func power(x Expr) int {
 		}
 	case *Between, *In, *LikeExpr:
 		return bpRange
+	case *Overlaps:
+		return bpSign
+	case *Quantified:
+		return bpCompare
 	case *Literal:
 		if strings.HasPrefix(x.Text, "-") && x.Kind == LitBigInt {
 			return bpSign
@@ -82,9 +86,68 @@ func (w *writer) bare(x Expr) {
 		w.put("(")
 		w.query(x.Query)
 		w.put(")")
+	case *Collection:
+		w.put(x.Word, "[")
+		w.exprs(x.Items)
+		w.put("]")
+	case *Element:
+		if id, ok := x.X.(*Ident); ok {
+			w.bare(id)
+		} else {
+			w.base(x.X)
+		}
+		w.put("[")
+		w.expr(x.Index, 0)
+		w.put("]")
+	case *FieldRef:
+		w.base(x.X)
+		w.put(".", QuoteName(x.Field.Text))
+	case *Overlaps:
+		w.expr(x.L, bpRange)
+		w.put(" ", x.Op, " ")
+		w.expr(x.R, bpRange)
+	case *Quantified:
+		w.expr(x.X, bpCompare-1)
+		w.put(" ", string(x.Op), map[bool]string{true: " ALL (", false: " ANY ("}[x.All])
+		w.query(x.Query)
+		w.put(")")
+	case *GroupingSets:
+		w.put(x.Word, " (")
+		w.list(len(x.Items), ", ", func(i int) { w.grouping(x.Items[i]) })
+		w.put(")")
 	case *UnsupportedExpr:
 		w.put(x.Text)
 	}
+}
+
+// base writes what an element or a field is taken of. A name in parentheses is no
+// part of a longer name.
+func (w *writer) base(x Expr) {
+	switch v := x.(type) {
+	case *Call:
+		if v.Bare || v.Filter != nil || v.Over != nil {
+			break
+		}
+		w.bare(x)
+		return
+	case *Collection, *Element, *FieldRef, *Cast, *RowExpr:
+		w.bare(x)
+		return
+	}
+	w.put("(")
+	w.bare(x)
+	w.put(")")
+}
+
+// grouping writes an item of GROUP BY.
+func (w *writer) grouping(x Expr) {
+	if row, ok := x.(*RowExpr); ok {
+		w.put("(")
+		w.exprs(row.Items)
+		w.put(")")
+		return
+	}
+	w.expr(x, 0)
 }
 
 func (w *writer) exprs(list []Expr) {
@@ -277,8 +340,21 @@ func (w *writer) callName(x *Call, special bool) {
 }
 
 func (w *writer) window(o *Window) {
-	w.put(" OVER (")
+	w.put(" OVER ")
+	w.windowText(o)
+}
+
+func (w *writer) windowText(o *Window) {
+	w.put("(")
 	space := ""
+	if o.Base.Text != "" {
+		w.put(QuoteName(o.Base.Text))
+		space = " "
+	}
+	if len(o.PartitionBy) > 0 {
+		w.put(space)
+		space = ""
+	}
 	if len(o.PartitionBy) > 0 {
 		w.put("PARTITION BY ")
 		w.exprs(o.PartitionBy)

@@ -126,12 +126,17 @@ func (w *writer) selectBody(s *Select, sep string) {
 		w.put(sep, "HAVING ")
 		w.expr(s.Having, 0)
 	}
+	w.list(len(s.Windows), ", ", func(i int) {
+		w.putIf(i == 0, sep+"WINDOW ")
+		w.put(QuoteName(s.Windows[i].Name.Text), " AS ")
+		w.windowText(s.Windows[i].Window)
+	})
 }
 
 func (w *writer) groupBy(list []Expr, sep string) {
 	w.put(sep, "GROUP BY ")
 	w.putIf(len(list) == 0, "()")
-	w.list(len(list), ", ", func(i int) { w.expr(list[i], 0) })
+	w.list(len(list), ", ", func(i int) { w.grouping(list[i]) })
 }
 
 func (w *writer) alias(a Alias) {
@@ -160,6 +165,12 @@ func (w *writer) tableRef(ref TableRef) {
 		w.put("(")
 		w.query(t.Query)
 		w.put(")")
+		w.alias(t.Alias)
+	case *Unnest:
+		w.put("UNNEST(")
+		w.expr(t.X, 0)
+		w.put(")")
+		w.putIf(t.Ordinality, " WITH ORDINALITY")
 		w.alias(t.Alias)
 	case *UnsupportedTable:
 		w.put(t.Text)

@@ -43,9 +43,27 @@ type Select struct {
 	// From is nil without FROM.
 	From  TableRef
 	Where Expr
-	// GroupBy holds the plain grouping expressions; nil without GROUP BY.
+	// GroupBy holds the grouping expressions; nil without GROUP BY.
 	GroupBy []Expr
 	Having  Expr
+	Windows []NamedWindow
+}
+
+// NamedWindow is one window of WINDOW name AS (…).
+type NamedWindow struct {
+	Name   Name
+	Window *Window
+}
+
+// GroupingSets is ROLLUP (…), CUBE (…) or GROUPING SETS (…) in GROUP BY. It is an
+// expression there alone.
+type GroupingSets struct {
+	Node
+	// Word is "ROLLUP", "CUBE" or "GROUPING SETS".
+	Word string
+	// Items are expressions; a *RowExpr is several that go together, one without items
+	// the group of all rows. Those of GROUPING SETS may be GroupingSets again.
+	Items []Expr
 }
 
 // SelectItem is one item of a select list; a star is a *Star.
@@ -138,8 +156,16 @@ type Derived struct {
 	Alias   Alias
 }
 
+// Unnest is UNNEST(x) [WITH ORDINALITY] in FROM, which sees the tables before it.
+type Unnest struct {
+	At         diag.Pos
+	X          Expr
+	Ordinality bool
+	Alias      Alias
+}
+
 // UnsupportedTable is a table reference that leat does not run, such as
-// TABLE(TUMBLE(…)), UNNEST(…) or MATCH_RECOGNIZE.
+// TABLE(TUMBLE(…)) or MATCH_RECOGNIZE.
 type UnsupportedTable struct {
 	At    diag.Pos
 	What  string
@@ -159,10 +185,14 @@ func (j *Join) Pos() diag.Pos { return j.At }
 // Pos is the opening parenthesis or LATERAL.
 func (d *Derived) Pos() diag.Pos { return d.At }
 
+// Pos is the word UNNEST.
+func (u *Unnest) Pos() diag.Pos { return u.At }
+
 // Pos is its first word.
 func (u *UnsupportedTable) Pos() diag.Pos { return u.At }
 
 func (*TableName) tableRef()        {}
 func (*Join) tableRef()             {}
 func (*Derived) tableRef()          {}
+func (*Unnest) tableRef()           {}
 func (*UnsupportedTable) tableRef() {}

@@ -71,7 +71,11 @@ func (p *parser) limits(q *Query) {
 			_ = p.accept("ROW") || p.accept("ROWS")
 		case p.accept("FETCH"):
 			_ = p.accept("FIRST") || p.accept("NEXT")
-			q.Limit = p.expr()
+			if p.is("ROW", "ONLY") || p.is("ROWS", "ONLY") {
+				q.Limit = &Literal{Node: Node{At: p.tokenPos(p.i)}, Kind: LitInt, Text: "1", Int: 1}
+			} else {
+				q.Limit = p.expr()
+			}
 			_ = p.accept("ROW") || p.accept("ROWS")
 			p.expect("ONLY")
 		default:
@@ -186,29 +190,83 @@ func (p *parser) selectBody() QueryBody {
 	if p.accept("HAVING") {
 		s.Having = p.expr()
 	}
-	if t := p.peek(); t.kind == tokWord && (t.up == "WINDOW" || t.up == "QUALIFY") {
+	if p.is("WINDOW") {
+		p.windows(s)
+	}
+	if t := p.peek(); t.kind == tokWord && t.up == "QUALIFY" {
 		p.refuse(p.posOf(t), t.up, "write the window function in a subquery and filter outside of it")
 	}
 	return s
 }
 
+// windows reads WINDOW name AS (…), ….
+func (p *parser) windows(s *Select) {
+	p.i++
+	for !p.failed {
+		w := NamedWindow{Name: p.name("the name of a window")}
+		p.expect("AS")
+		w.Window = p.window()
+		s.Windows = append(s.Windows, w)
+		if !p.acceptOp(",") {
+			return
+		}
+	}
+}
+
 func (p *parser) groupBy(s *Select) {
 	p.expect("GROUP", "BY")
-	switch t := p.peek(); {
-	case t.kind == tokWord && (t.up == "ROLLUP" || t.up == "CUBE" || t.up == "GROUPING" || t.up == "ALL"):
+	if t := p.peek(); t.up == "ALL" && t.kind == tokWord {
 		start := p.i
 		p.i++
-		p.accept("SETS")
-		if p.isOp("(") {
-			p.skipParens()
-		}
-		s.GroupBy = []Expr{p.unsupportedExpr("GROUP BY "+t.up, start)}
-	case t.is("(") && p.peekAt(1).is(")"):
+		s.GroupBy = []Expr{&UnsupportedExpr{Node: p.node(start), What: "GROUP BY ALL", Text: p.text(start), Hint: "write the expressions"}}
+		return
+	}
+	if p.isOp("(") && p.peekAt(1).is(")") && !p.peekAt(2).is(",") {
 		p.i += 2
 		s.GroupBy = []Expr{}
-	default:
-		s.GroupBy = p.exprList()
+		return
 	}
+	s.GroupBy = p.groupingItems()
+}
+
+// groupingItems reads what stands in GROUP BY and in GROUPING SETS.
+func (p *parser) groupingItems() []Expr {
+	var list []Expr
+	for !p.failed {
+		list = append(list, p.groupingItem())
+		if !p.acceptOp(",") {
+			break
+		}
+	}
+	return list
+}
+
+func (p *parser) groupingItem() Expr {
+	if !p.enter() {
+		return &Literal{}
+	}
+	defer p.leave()
+	start := p.i
+	t := p.peek()
+	g := &GroupingSets{Word: t.up}
+	switch {
+	case t.is("(") && p.peekAt(1).is(")"):
+		p.i += 2
+		return &RowExpr{Node: p.node(start)}
+	case t.kind != tokWord:
+		return p.expr()
+	case (t.up == "ROLLUP" || t.up == "CUBE") && p.peekAt(1).is("("):
+		p.i++
+	case p.accept("GROUPING", "SETS"):
+		g.Word = "GROUPING SETS"
+	default:
+		return p.expr()
+	}
+	p.expectOp("(")
+	g.Items = p.groupingItems()
+	p.expectOp(")")
+	g.Node = p.node(start)
+	return g
 }
 
 // selectItem reads *, t.*, or an expression with its alias.

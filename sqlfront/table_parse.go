@@ -71,6 +71,9 @@ func (p *parser) tableRef() TableRef {
 	case p.is("LATERAL") && p.peekAt(1).is("("):
 		p.i++
 		return p.derived(start, true)
+	case p.is("LATERAL", "UNNEST"):
+		p.i++
+		return p.unnest(start)
 	case p.is("LATERAL", "TABLE"):
 		p.i += 2
 		return p.tableFunction("LATERAL TABLE(…)", start)
@@ -78,8 +81,7 @@ func (p *parser) tableRef() TableRef {
 		p.i++
 		return p.tableFunction("TABLE(…)", start)
 	case p.is("UNNEST") && p.peekAt(1).is("("):
-		p.i++
-		return p.tableFunction("UNNEST", start)
+		return p.unnest(start)
 	case p.is("TABLE"):
 		p.i++
 	}
@@ -103,6 +105,18 @@ func (p *parser) derived(start int, lateral bool) TableRef {
 	d.Alias = p.alias()
 	p.hintMisplaced()
 	return d
+}
+
+func (p *parser) unnest(start int) TableRef {
+	p.i++
+	p.expectOp("(")
+	u := &Unnest{X: p.expr()}
+	p.expectOp(")")
+	u.At = p.since(start)
+	u.Ordinality = p.accept("WITH", "ORDINALITY")
+	u.Alias = p.alias()
+	p.hintMisplaced()
+	return u
 }
 
 func (p *parser) tableFunction(what string, start int) TableRef {

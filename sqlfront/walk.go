@@ -88,6 +88,9 @@ func walkBody(b QueryBody, v Visitor) {
 		WalkExpr(b.Where, v)
 		walkExprs(b.GroupBy, v)
 		WalkExpr(b.Having, v)
+		for _, w := range b.Windows {
+			walkWindow(w.Window, v)
+		}
 	}
 }
 
@@ -117,6 +120,8 @@ func WalkTable(ref TableRef, v Visitor) {
 		WalkExpr(t.On, v)
 	case *Derived:
 		WalkQuery(t.Query, v)
+	case *Unnest:
+		WalkExpr(t.X, v)
 	case *UnsupportedTable:
 		WalkTable(t.Input, v)
 	}
@@ -152,13 +157,30 @@ func WalkExpr(x Expr, v Visitor) {
 	case *Call:
 		walkExprs(x.Args, v)
 		WalkExpr(x.Filter, v)
-		if x.Over != nil {
-			walkExprs(x.Over.PartitionBy, v)
-			walkOrder(x.Over.OrderBy, v)
-		}
+		walkWindow(x.Over, v)
 	case *RowExpr:
 		walkExprs(x.Items, v)
+	case *Collection:
+		walkExprs(x.Items, v)
+	case *GroupingSets:
+		walkExprs(x.Items, v)
+	case *Element:
+		walkExprs([]Expr{x.X, x.Index}, v)
+	case *FieldRef:
+		WalkExpr(x.X, v)
+	case *Overlaps:
+		walkExprs([]Expr{x.L, x.R}, v)
+	case *Quantified:
+		WalkExpr(x.X, v)
+		WalkQuery(x.Query, v)
 	case *Subquery:
 		WalkQuery(x.Query, v)
+	}
+}
+
+func walkWindow(w *Window, v Visitor) {
+	if w != nil {
+		walkExprs(w.PartitionBy, v)
+		walkOrder(w.OrderBy, v)
 	}
 }

@@ -70,3 +70,19 @@ func TestJavaReadsInserts(t *testing.T) {
 		})
 	}
 }
+
+// TestJavaReadsNestedInserts writes ARRAY, MAP and ROW as they are made in SQL, and lets
+// Java read them.
+func TestJavaReadsNestedInserts(t *testing.T) {
+	t.Parallel()
+	java := judge.Java(t)
+	wh := t.TempDir()
+	run(t, wh, `CREATE DATABASE d; CREATE TABLE d.t (id INT, a ARRAY<BIGINT>, m MAP<STRING, DECIMAL(10, 2)>, r ROW<x INT, y ARRAY<STRING>>, n ARRAY<ROW<k INT, v MAP<INT, STRING>>>, PRIMARY KEY (id) NOT ENFORCED);
+INSERT INTO d.t VALUES (1, ARRAY[1, NULL, 3000000000], MAP['b', 1.5, 'a', CAST(NULL AS DECIMAL(10, 2))], ROW(7, ARRAY['x', '']), ARRAY[ROW(1, MAP[2, 'two']), ROW(2, CAST(NULL AS MAP<INT, STRING>))]);
+INSERT INTO d.t (id, a) VALUES (2, ARRAY_REMOVE(ARRAY[1], 1)), (3, CAST(NULL AS ARRAY<BIGINT>));
+INSERT INTO d.t SELECT t.id + 10, ARRAY_APPEND(a, o), m, ROW(o, SPLIT(x, ',')), n FROM d.t CROSS JOIN UNNEST(r.y) WITH ORDINALITY AS u(x, o)`)
+	got := run(t, wh, "SELECT * FROM d.t")
+	if d := judge.Diff("java", java.Rows(t, wh, "d.t"), "leat", got); d != "" || len(got) != 4 {
+		t.Errorf("%d rows: %s", len(got), d)
+	}
+}

@@ -161,7 +161,7 @@ func TestNestedColumns(t *testing.T) {
 	if got := fmt.Sprint(out[0], out[1], out[2]); got != "[[]] [false] [(null)]" {
 		t.Errorf("got %s", got)
 	}
-	if _, err := Call("COALESCE", Column(0, list), null); err == nil || !strings.Contains(err.Error(), "COALESCE does not yield ARRAY<INT>") {
+	if _, err := Call("GREATEST", Column(0, list), null); err == nil || !strings.Contains(err.Error(), "GREATEST does not take (ARRAY<INT>, ARRAY<INT>)") {
 		t.Errorf("got %v", err)
 	}
 }

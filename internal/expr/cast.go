@@ -70,9 +70,27 @@ func assignable(from, to columnar.DataType) bool {
 		return isTemporal(to)
 	case from.Kind == columnar.TimestampLTZ:
 		return isTimestamp(to)
+	case isBuilt(from):
+		return eachKid(from, to, func(a, b columnar.DataType) bool {
+			return a.Kind == columnar.Invalid || a.EqualIgnoreNull(b) || assignable(a, b)
+		})
 	default:
 		return false
 	}
+}
+
+// eachKid reports whether two nested types are of one form and what is in them is as ok says.
+func eachKid(from, to columnar.DataType, ok func(from, to columnar.DataType) bool) bool {
+	a, b := kidTypes(from), kidTypes(to)
+	if from.Kind != to.Kind || len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !ok(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // implicit casts e to t if it has another type; the caller knows that it may.
@@ -91,6 +109,10 @@ func implicit(e Expr, t columnar.DataType) Expr {
 // castable says whether CAST exists between two types.
 func castable(from, to columnar.DataType) bool {
 	switch {
+	case isBuilt(from) && isBuilt(to):
+		return eachKid(from, to, castable)
+	case isBuilt(from):
+		return to.IsText()
 	case from.IsNested() || to.IsNested():
 		return from.EqualIgnoreNull(to)
 	case to.IsText():

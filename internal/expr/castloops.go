@@ -16,6 +16,8 @@ func (c *compiler) cast(e *castExpr, arg node) (node, error) {
 	}
 	var l loop
 	switch {
+	case isBuilt(to):
+		return c.nestedCast(e, arg)
 	case to.IsText():
 		l = c.castToText(from, to, e.mode)
 	case from.IsText():

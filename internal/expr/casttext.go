@@ -17,6 +17,8 @@ func (c *compiler) castToText(from, to columnar.DataType, mode castMode) loop {
 		fit = func(out *scratch, s string) string { return fitText(out, s, to.Length, pad) }
 	}
 	switch from.Kind {
+	case columnar.Array, columnar.Map, columnar.Multiset, columnar.Row:
+		return c.nestedTextLoop(from, fit)
 	case columnar.Boolean:
 		return formatLoop(fit, func(b []byte, v bool) []byte {
 			if v {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
@@ -50,7 +51,7 @@ func comparableSides(f *function, x, y Expr) (a, b Expr, err error) {
 	case ta.Kind == columnar.Invalid && tb.Kind == columnar.Invalid:
 		return nil, nil, errBareNull()
 	case ta.IsNested() || tb.IsNested():
-		return nil, nil, argError(f, []Expr{x, y}, "use values that are not nested")
+		return nestedSides(f, x, y)
 	case ta.IsNumeric() && tb.IsNumeric():
 		return comparableNumbers(x, y)
 	case ta.IsNumeric() && tb.IsText(), ta.IsText() && tb.IsNumeric():
@@ -75,6 +76,18 @@ func comparableSides(f *function, x, y Expr) (a, b Expr, err error) {
 		return nil, nil, mixedCompare(f, x, y)
 	}
 	return implicit(x, t), implicit(y, t), nil
+}
+
+// nestedSides brings nested values to one type; they are equal or not, and have no order.
+func nestedSides(f *function, x, y Expr) (a, b Expr, err error) {
+	switch t, ok := commonType(x.Type(), y.Type()); {
+	case !ok:
+		return nil, nil, mixedCompare(f, x, y)
+	case t.Kind == columnar.Variant || strings.ContainsAny(f.name, "<>") && f.name != "<>":
+		return nil, nil, argError(f, []Expr{x, y}, "compare what is in the values: nested values are equal or not, and have no order")
+	default:
+		return implicit(x, t), implicit(y, t), nil
+	}
 }
 
 func comparableNumbers(x, y Expr) (a, b Expr, err error) {
@@ -138,6 +151,8 @@ func compareLoop(op string, a, b columnar.DataType) loop {
 		return cmpLoop(op, values[decimal128.Num], func(x, y decimal128.Num) int {
 			return compareDecimals(x, a.Scale, y, b.Scale)
 		})
+	case columnar.Array, columnar.Map, columnar.Multiset, columnar.Row:
+		return sameLoop(op, a)
 	default:
 		return orderedLoop(op, texts)
 	}

@@ -12,6 +12,8 @@ import (
 type compiler struct {
 	env     Env
 	columns map[int]*columnNode
+	// nested are the columns of which more than the validity is read.
+	nested map[int]*nestedNode
 }
 
 // loop computes the rows of a frame from the evaluated arguments. It begins by
@@ -47,23 +49,39 @@ func newLoop(l loop, args ...node) node {
 func (c *compiler) compile(e Expr) (node, error) {
 	switch v := e.(type) {
 	case *columnExpr:
-		n, ok := c.columns[v.index]
-		if !ok {
-			n = &columnNode{index: v.index, kind: v.t.Kind}
-			c.columns[v.index] = n
+		if isBuilt(v.t) {
+			n, ok := c.nested[v.index]
+			if !ok {
+				n = &nestedNode{index: v.index, t: v.t}
+				c.nested[v.index] = n
+			}
+			return n, nil
 		}
-		return n, nil
+		return c.column(v), nil
 	case *literalExpr:
+		if isBuilt(v.t) {
+			return nullNode{t: v.t}, nil
+		}
 		return &constNode{arg: &literalNode{lit: v}, kind: v.t.Kind}, nil
 	}
 	n, err := c.build(e)
 	if err != nil {
 		return nil, err
 	}
-	if IsConstant(e) {
+	if IsConstant(e) && !isBuilt(e.Type()) {
 		return &constNode{arg: n, kind: e.Type().Kind}, nil
 	}
 	return n, nil
+}
+
+// column gives the node that reads a column, of nested ones the validity alone.
+func (c *compiler) column(v *columnExpr) node {
+	n, ok := c.columns[v.index]
+	if !ok {
+		n = &columnNode{index: v.index, kind: v.t.Kind}
+		c.columns[v.index] = n
+	}
+	return n
 }
 
 func (c *compiler) build(e Expr) (node, error) {

@@ -32,8 +32,8 @@ func unify(f *function, exprs []Expr) (columnar.DataType, []Expr, error) {
 	if t.Kind == columnar.Invalid {
 		return t, nil, errBareNull()
 	}
-	if t.IsNested() {
-		return t, nil, typeError("choose between values that are not nested", "%s does not yield %s", f.name, typeName(t))
+	if t.Kind == columnar.Variant {
+		return t, nil, typeError("choose between values of other types", "%s does not yield %s", f.name, typeName(t))
 	}
 	out := make([]Expr, len(exprs))
 	for i, e := range exprs {
@@ -74,10 +74,9 @@ func bindCase(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 type caseNode struct {
 	conds  []node
 	values []node // one more than conds: ELSE
-	kind   columnar.Kind
 	rest   []bool
 	take   []bool
-	out    scratch
+	out    merger
 }
 
 func buildCase(c *compiler, e *callExpr) (node, error) {
@@ -85,7 +84,7 @@ func buildCase(c *compiler, e *callExpr) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &caseNode{kind: e.t.Kind}
+	n := &caseNode{out: merger{t: e.t}}
 	for i := 0; i+1 < len(args); i += 2 {
 		n.conds = append(n.conds, args[i])
 		n.values = append(n.values, args[i+1])
@@ -105,8 +104,7 @@ func (c *caseNode) eval(f *frame) (*vector, error) {
 			left++
 		}
 	}
-	growKind(&c.out, c.kind, n)
-	clear(c.out.growValid(n))
+	c.out.begin(n)
 	for b, cond := range c.conds {
 		if left == 0 {
 			break
@@ -133,7 +131,7 @@ func (c *caseNode) eval(f *frame) (*vector, error) {
 	if err := c.branch(f, c.values[len(c.conds)], c.rest, left); err != nil {
 		return nil, err
 	}
-	return &c.out.vector, nil
+	return c.out.done(), nil
 }
 
 // branch copies the value of a branch into the rows that take it.
@@ -146,7 +144,7 @@ func (c *caseNode) branch(f *frame, value node, take []bool, taken int) error {
 	if err != nil {
 		return err
 	}
-	copyRows(&c.out, v, c.kind, take)
+	c.out.take(v, take)
 	return nil
 }
 
@@ -206,10 +204,9 @@ func bindCoalesce(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 // coalesceNode evaluates each argument only for the rows that are still NULL.
 type coalesceNode struct {
 	args []node
-	kind columnar.Kind
 	rest []bool
 	take []bool
-	out  scratch
+	out  merger
 }
 
 func buildCoalesce(c *compiler, e *callExpr) (node, error) {
@@ -217,7 +214,7 @@ func buildCoalesce(c *compiler, e *callExpr) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &coalesceNode{args: args, kind: e.t.Kind}, nil
+	return &coalesceNode{args: args, out: merger{t: e.t}}, nil
 }
 
 func (c *coalesceNode) eval(f *frame) (*vector, error) {
@@ -228,15 +225,14 @@ func (c *coalesceNode) eval(f *frame) (*vector, error) {
 		return first, err
 	}
 	c.rest, c.take = resize(c.rest, n), resize(c.take, n)
-	growKind(&c.out, c.kind, n)
-	clear(c.out.growValid(n))
+	c.out.begin(n)
 	for i := range c.take {
 		c.take[i] = true
 	}
-	copyRows(&c.out, first, c.kind, c.take)
+	c.out.take(first, c.take)
 	for _, a := range c.args[1:] {
 		left := 0
-		for i, ok := range c.out.valid {
+		for i, ok := range c.out.out.valid {
 			c.rest[i] = !ok && (outer == nil || outer[i])
 			if c.rest[i] {
 				left++
@@ -250,9 +246,9 @@ func (c *coalesceNode) eval(f *frame) (*vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		copyRows(&c.out, v, c.kind, c.rest)
+		c.out.take(v, c.rest)
 	}
-	return &c.out.vector, nil
+	return c.out.done(), nil
 }
 
 // expandNullIf writes NULLIF(a, b) as CASE WHEN a = b THEN NULL ELSE a END.
@@ -273,6 +269,9 @@ func bindExtreme(f *function, args []Expr) (columnar.DataType, []Expr, error) {
 	t, out, err := unify(f, args)
 	if err != nil {
 		return t, nil, err
+	}
+	if t.IsNested() {
+		return t, nil, argError(f, args, "give it values that have an order")
 	}
 	t.Nullable = anyNullable(args)
 	return t, out, nil

@@ -52,14 +52,18 @@ func bindTruthTest(f *function, args []Expr) (columnar.DataType, []Expr, error) 
 // nullTest works on every type, nested ones included, of which only validity is read.
 func nullTest(want bool) func(*compiler, *callExpr) (node, error) {
 	return func(c *compiler, e *callExpr) (node, error) {
-		return c.loopOver(e, func(f *frame, in []*vector, out *scratch) error {
+		l := func(f *frame, in []*vector, out *scratch) error {
 			d := grow[bool](out, f.rows)
 			for i := range d {
 				valid := in[0].valid == nil || in[0].valid[i]
 				d[i] = valid == want
 			}
 			return nil
-		})
+		}
+		if v, ok := e.args[0].(*columnExpr); ok {
+			return newLoop(l, c.column(v)), nil
+		}
+		return c.loopOver(e, l)
 	}
 }
 

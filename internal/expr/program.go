@@ -44,7 +44,7 @@ func Compile(exprs []Expr, env Env) (*Program, error) {
 	if env.Now == nil {
 		env.Now = time.Now
 	}
-	c := &compiler{env: env, columns: map[int]*columnNode{}}
+	c := &compiler{env: env, columns: map[int]*columnNode{}, nested: map[int]*nestedNode{}}
 	p := &Program{outputs: make([]output, len(exprs))}
 	for i, e := range exprs {
 		t := e.Type()
@@ -55,7 +55,7 @@ func Compile(exprs []Expr, env Env) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := output{node: n, t: t, arrow: columnar.ArrowType(t), column: -1, isConstant: IsConstant(e)}
+		o := output{node: n, t: t, arrow: columnar.ArrowType(t), column: -1, isConstant: IsConstant(e) && !isBuilt(t)}
 		if idx, ok := IsColumn(sameValues(e)); ok {
 			o.column = idx
 		}
@@ -132,13 +132,13 @@ func (o *output) eval(mem memory.Allocator, f *frame) (arrow.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return toArrow(mem, v, o.t.Kind, o.arrow, f.rows), nil
+	return typedToArrow(mem, v, o.t, o.arrow, f.rows), nil
 }
 
 // evalConstant slices one kept column. It lives in Go memory whatever the
 // allocator of the batch is, so that a Program needs no release.
 func (o *output) evalConstant(f *frame) (arrow.Array, error) {
-	if o.t.IsNested() { // the only nested constant is NULL
+	if o.t.IsNested() { // the only constant of VARIANT is NULL
 		return array.MakeArrayOfNull(memory.DefaultAllocator, o.arrow, f.rows), nil
 	}
 	if f.rows > 0 && (o.constant == nil || o.constant.Len() < f.rows) {

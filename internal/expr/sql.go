@@ -123,7 +123,7 @@ func (w *sqlWriter) literal(e *literalExpr) bool {
 func (w *sqlWriter) cast(e *castExpr) bool {
 	from, to := e.arg.Type(), e.t
 	switch {
-	case sameForm(from, to, e.mode):
+	case sameForm(from, to, e.mode), isBuilt(from) && DuckType(from) == DuckType(to) && sameInside(from, to, e.mode):
 		return w.expr(e.arg)
 	case to.Kind == columnar.Double && from.Kind != columnar.BigInt && (from.IsInteger() || from.Kind == columnar.Float):
 	case from.IsInteger() && to.IsInteger() && to.Kind > from.Kind:
@@ -132,6 +132,13 @@ func (w *sqlWriter) cast(e *castExpr) bool {
 		return false
 	}
 	return w.put("CAST(") && w.expr(e.arg) && w.put(" AS ", DuckType(to), ")")
+}
+
+// sameInside reports casts of nested values that change at most what may be NULL in them.
+func sameInside(from, to columnar.DataType, mode castMode) bool {
+	return eachKid(from, to, func(a, b columnar.DataType) bool {
+		return sameForm(a, b, mode) || isBuilt(a) && sameInside(a, b, mode)
+	})
 }
 
 // holdsAll reports whether a DECIMAL holds every number of an exact type.
@@ -166,11 +173,25 @@ func (w *sqlWriter) call(e *callExpr) bool {
 		return w.caseOf(e.args)
 	case "COALESCE", "IFNULL":
 		return w.list("COALESCE(", e.args)
+	case memberFunction.name:
+		return w.put("struct_extract(") && w.expr(e.args[0]) && w.put(", 'f", strconv.FormatInt(e.args[1].(*literalExpr).i, 10), "')")
+	case elementFunction.name:
+		return w.element(e)
 	case "LIKE", "NOT LIKE":
 		return len(e.args) == 2 && w.put("(") && w.expr(e.args[0]) && w.put(" ", name, " ") && w.expr(e.args[1]) && w.put(")")
 	default:
 		return false
 	}
+}
+
+// element writes a[i] for a position that is written down: others may be 0 or negative,
+// which DuckDB counts from the end.
+func (w *sqlWriter) element(e *callExpr) bool {
+	l, ok := e.args[1].(*literalExpr)
+	if !ok || l.null || e.args[0].Type().Kind != columnar.Array {
+		return false
+	}
+	return w.put("list_extract(") && w.expr(e.args[0]) && w.put(", ", strconv.FormatInt(l.i, 10), ")")
 }
 
 func (w *sqlWriter) list(head string, args []Expr) bool {

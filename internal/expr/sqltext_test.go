@@ -290,7 +290,14 @@ func (r *sqlReader) unary() (Expr, error) {
 		}
 		return Call(op, e)
 	}
-	return r.primary()
+	e, err := r.primary()
+	for err == nil && r.accept("[") {
+		var index []Expr
+		if index, err = r.until("]"); err == nil {
+			e, err = Element(e, index[0])
+		}
+	}
+	return e, err
 }
 
 func mustCall(name string, args ...Expr) Expr {
@@ -339,6 +346,13 @@ func (r *sqlReader) primary() (Expr, error) {
 		return r.caseWhen()
 	case "LOCALTIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP":
 		return Call(word)
+	}
+	if (word == "ARRAY" || word == "MAP") && r.accept("[") {
+		args, err := r.until("]")
+		if err != nil {
+			return nil, err
+		}
+		return Call(word, args...)
 	}
 	if !r.accept("(") {
 		return nil, fmt.Errorf("%w: %s", errSyntax, t)
@@ -408,9 +422,11 @@ func (r *sqlReader) caseWhen() (Expr, error) {
 	return Call("CASE", append(args, last)...)
 }
 
-func (r *sqlReader) args() ([]Expr, error) {
+func (r *sqlReader) args() ([]Expr, error) { return r.until(")") }
+
+func (r *sqlReader) until(end string) ([]Expr, error) {
 	var args []Expr
-	for !r.accept(")") {
+	for !r.accept(end) {
 		if len(args) > 0 {
 			if err := r.expect(","); err != nil {
 				return nil, err
@@ -543,6 +559,20 @@ func (r *sqlReader) dataType() (columnar.DataType, error) {
 		return columnar.TimestampOf(min(param(0, 6), 9)), nil
 	case "TIMESTAMP_LTZ":
 		return columnar.DataType{Kind: columnar.TimestampLTZ, Precision: param(0, 6)}, nil
+	case "ROW":
+		row := columnar.DataType{Kind: columnar.Row, Nullable: true}
+		for r.accept("<") || r.accept(",") {
+			field, err := r.next()
+			if err != nil {
+				return row, err
+			}
+			ft, err := r.dataType()
+			if err != nil {
+				return row, err
+			}
+			row.Fields = append(row.Fields, columnar.Field{ID: len(row.Fields), Name: field, Type: ft})
+		}
+		return row, r.expect(">")
 	default:
 		if k, ok := kinds[name]; ok {
 			return columnar.Of(k), nil

@@ -56,6 +56,12 @@ func (e *callExpr) text(b *strings.Builder) {
 			fmt.Fprintf(b, " WHEN %s THEN %s", args[i], args[i+1])
 		}
 		fmt.Fprintf(b, " ELSE %s END", args[len(args)-1])
+	case "ARRAY", "MAP":
+		fmt.Fprintf(b, "%s[%s]", e.fn.name, strings.Join(args, ", "))
+	case elementFunction.name:
+		fmt.Fprintf(b, "%s[%s]", args[0], args[1])
+	case memberFunction.name:
+		fmt.Fprintf(b, "%s.%s", args[0], e.args[0].Type().Fields[e.args[1].(*literalExpr).i].Name)
 	default:
 		b.WriteString(writeCall(e.fn, args))
 	}

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"leat/internal/columnar"
 )
 
@@ -98,9 +100,34 @@ func commonBase(a, b columnar.DataType) (columnar.DataType, bool) {
 		return b, true
 	case a.Kind == columnar.Timestamp && b.Kind == columnar.Date:
 		return a, true
+	case isBuilt(a) && a.Kind == b.Kind:
+		return commonNested(a, b)
 	default:
 		return a, a.EqualIgnoreNull(b)
 	}
+}
+
+// commonNested is the nested type whose parts are the common types of the parts; the
+// fields of a ROW are called as those of the first.
+func commonNested(a, b columnar.DataType) (t columnar.DataType, ok bool) {
+	part := func(x, y *columnar.DataType) *columnar.DataType {
+		if x == nil || y == nil {
+			return x
+		}
+		c, fits := commonType(*x, *y)
+		ok = ok && fits
+		return &c
+	}
+	ok = len(a.Fields) == len(b.Fields)
+	if !ok {
+		return a, false
+	}
+	t = a
+	t.Elem, t.Key, t.Fields = part(a.Elem, b.Elem), part(a.Key, b.Key), slices.Clone(a.Fields)
+	for i := range t.Fields {
+		t.Fields[i].Type = *part(&a.Fields[i].Type, &b.Fields[i].Type)
+	}
+	return t, ok
 }
 
 func commonLength(a, b columnar.DataType, fixedKind, varKind columnar.Kind) columnar.DataType {

@@ -21,6 +21,11 @@ type vector struct {
 	strs []string
 	// valid says per row whether the value is not NULL; nil means all are valid.
 	valid []bool
+	// from and to bound the elements of ARRAY, MAP and MULTISET among those of kids:
+	// elements; keys and values; elements and counts. The kids of ROW are its fields,
+	// row by row.
+	from, to []int32
+	kids     []*vector
 }
 
 // fixed lists the Go forms of fixed width values: DATE and TIME are int32,
@@ -160,36 +165,39 @@ func (c *columnNode) eval(f *frame) (*vector, error) {
 		return &c.out.vector, nil
 	}
 	c.epoch = f.epoch
-	a := f.cols[c.index]
+	load(&c.out, f.cols[c.index], c.kind, f.rows)
+	return &c.out.vector, nil
+}
+
+// load sees the first n rows of a, of nested columns their validity alone.
+func load(s *scratch, a arrow.Array, kind columnar.Kind, n int) {
 	data := a.Data()
-	offset, n := data.Offset(), f.rows
+	offset := data.Offset()
 	switch col := a.(type) {
 	case *array.Boolean:
 		bits := data.Buffers()[1]
-		out := grow[bool](&c.out, n)
+		out := grow[bool](s, n)
 		if bits != nil {
 			expandBits(out, bits.Bytes(), offset)
 		}
 	case *array.String:
-		out := c.out.growText(n)
+		out := s.growText(n)
 		loadText(out, col.ValueOffsets(), data.Buffers()[2])
 	case *array.Binary:
-		out := c.out.growText(n)
+		out := s.growText(n)
 		loadText(out, col.ValueOffsets(), data.Buffers()[2])
 	default:
-		c.out.valid = nil
-		c.out.raw = nil
-		// Nested columns have validity only.
-		width := widthOf(c.kind)
+		s.valid = nil
+		s.raw = nil
+		width := widthOf(kind)
 		if width > 0 && n > 0 {
 			buf := data.Buffers()[1]
-			c.out.raw = buf.Bytes()[offset*width : (offset+n)*width]
+			s.raw = buf.Bytes()[offset*width : (offset+n)*width]
 		}
 	}
 	if a.NullN() > 0 {
-		expandBits(c.out.growValid(n), data.Buffers()[0].Bytes(), offset)
+		expandBits(s.growValid(n), data.Buffers()[0].Bytes(), offset)
 	}
-	return &c.out.vector, nil
 }
 
 func loadText(out []string, offsets []int32, buf *memory.Buffer) {
@@ -325,18 +333,9 @@ func widthOf(k columnar.Kind) int {
 
 // toArrow copies the first n rows of v into a new array.
 func toArrow(mem memory.Allocator, v *vector, kind columnar.Kind, t arrow.DataType, n int) arrow.Array {
-	var validity *memory.Buffer
-	nulls := 0
-	if v.valid != nil {
-		for _, ok := range v.valid[:n] {
-			if !ok {
-				nulls++
-			}
-		}
-		if nulls > 0 {
-			validity = packBits(mem, v.valid[:n])
-			defer validity.Release()
-		}
+	validity, nulls := packValid(mem, v, n)
+	if validity != nil {
+		defer validity.Release()
 	}
 	var bufs []*memory.Buffer
 	switch {

@@ -26,12 +26,21 @@ var drawTypes = []columnar.DataType{
 	{Kind: columnar.Time, Nullable: true, Precision: 3},
 	columnar.TimestampOf(3), columnar.TimestampOf(6),
 	{Kind: columnar.TimestampLTZ, Nullable: true, Precision: 6},
+	{Kind: columnar.Array, Nullable: true, Elem: new(columnar.Of(columnar.Int))},
+	{Kind: columnar.Row, Nullable: true, Fields: []columnar.Field{{Name: "x", Type: columnar.Of(columnar.Int)}, {ID: 1, Name: "y", Type: columnar.StringType()}}},
+	{Kind: columnar.Map, Nullable: true, Key: new(columnar.StringType().NotNull()), Elem: new(columnar.Of(columnar.BigInt))},
+	{Kind: columnar.Array, Nullable: true, Elem: new(columnar.DataType{Kind: columnar.Row, Nullable: true, Fields: []columnar.Field{{Name: "x", Type: columnar.StringType()}}})},
 }
 
 // drawColumn draws n values of t, the awkward ones among them.
 func drawColumn(r *rapid.T, t columnar.DataType, n int) arrow.Array {
 	b := array.NewBuilder(memory.DefaultAllocator, columnar.ArrowType(t))
 	defer b.Release()
+	drawValues(r, b, n)
+	return b.NewArray()
+}
+
+func drawValues(r *rapid.T, b array.Builder, n int) {
 	ints := rapid.SampledFrom([]int64{0, 1, -1, 2, 3, 7, 127, -128})
 	for range n {
 		if rapid.IntRange(0, 5).Draw(r, "null") == 0 {
@@ -64,11 +73,24 @@ func drawColumn(r *rapid.T, t columnar.DataType, n int) arrow.Array {
 			b.Append(arrow.Time32(v & 127))
 		case *array.TimestampBuilder:
 			b.Append(arrow.Timestamp(v))
+		case *array.MapBuilder:
+			b.Append(true)
+			for i := range rapid.IntRange(0, 2).Draw(r, "entries") {
+				b.KeyBuilder().(*array.StringBuilder).Append(string(rune('a' + i)))
+				drawValues(r, b.ItemBuilder(), 1)
+			}
+		case *array.ListBuilder:
+			b.Append(true)
+			drawValues(r, b.ValueBuilder(), rapid.IntRange(0, 3).Draw(r, "elements"))
+		case *array.StructBuilder:
+			b.Append(true)
+			for f := range b.NumField() {
+				drawValues(r, b.FieldBuilder(f), 1)
+			}
 		default:
-			r.Fatalf("no values of %s", t)
+			r.Fatalf("no values of %s", b.Type())
 		}
 	}
-	return b.NewArray()
 }
 
 func drawFloat(r *rapid.T, v int64) float64 {
@@ -111,7 +133,7 @@ func drawExpr(r *rapid.T, depth int) expr.Expr {
 		x := column()
 		return call(rapid.SampledFrom([]string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}).Draw(r, "comparison"), x, like(x))
 	}
-	switch rapid.IntRange(0, 8).Draw(r, "kind") {
+	switch rapid.IntRange(0, 9).Draw(r, "kind") {
 	case 0, 1:
 		return condition()
 	case 2:
@@ -130,6 +152,8 @@ func drawExpr(r *rapid.T, depth int) expr.Expr {
 	case 7:
 		at := 10 // the texts
 		return call(rapid.SampledFrom([]string{"LIKE", "NOT LIKE"}).Draw(r, "like"), expr.Column(at, drawTypes[at]), expr.LitString(rapid.SampledFrom([]string{"", "%", "a%", "%b", "_", "a_", "__", `a\b`, `a\_`, "A%"}).Draw(r, "pattern")))
+	case 8:
+		return drawPart(r)
 	default:
 		x := column()
 		c, err := expr.Cast(x, rapid.SampledFrom(drawTypes).Draw(r, "to"), true)
@@ -138,6 +162,30 @@ func drawExpr(r *rapid.T, depth int) expr.Expr {
 		}
 		return c
 	}
+}
+
+// drawPart takes something out of a nested column.
+func drawPart(r *rapid.T) expr.Expr {
+	at := len(drawTypes) - 4 + rapid.IntRange(0, 3).Draw(r, "nested")
+	x := expr.Column(at, drawTypes[at])
+	index := expr.LitInt(rapid.Int32Range(1, 4).Draw(r, "position"))
+	if x.Type().Kind == columnar.Row {
+		return expr.FieldOf(x, rapid.IntRange(0, 1).Draw(r, "field"))
+	}
+	if x.Type().Kind == columnar.Map {
+		index = expr.LitString(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "key"))
+	}
+	if x.Type().Kind == columnar.Array && rapid.Bool().Draw(r, "position of a column") {
+		index = expr.Column(2, drawTypes[2])
+	}
+	e, err := expr.Element(x, index)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if e.Type().Kind == columnar.Row {
+		return expr.FieldOf(e, 0)
+	}
+	return e
 }
 
 func drawLiteral(r *rapid.T, t columnar.DataType) expr.Expr {
