@@ -125,8 +125,9 @@ type WorkPool struct {
 	names atomic.Int64
 }
 
-// confirming is how many files may wait for their disk at once.
-const confirming = 32
+// confirming is how many files may wait for their disk at once: those that wait
+// together are confirmed together.
+const confirming = 256
 
 // NewWorkPool makes a pool of n encoders and half as many compactors, at least one of each.
 func NewWorkPool(n int) *WorkPool {

@@ -205,8 +205,9 @@ func (c *coordinator) observe(ctx context.Context, ck *Checkpoint) error {
 }
 
 // sinksAtOnce bounds how many sinks are recovered, observed or committed side by side.
-// Most of the time they wait for the disk or the store.
-const sinksAtOnce = 16
+// Most of the time they wait for the disk or the store, and those that wait together
+// are confirmed together.
+const sinksAtOnce = 64
 
 func (c *coordinator) commit(ctx context.Context, a action) error {
 	ck := a.checkpoint

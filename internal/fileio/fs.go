@@ -31,8 +31,9 @@ type File interface {
 }
 
 // Writer writes one new file. Nothing is visible under its path before Commit,
-// which makes it durable and visible whole; Abort (also after a failed Commit,
-// and harmless after a good one) removes what was written.
+// which makes it durable and visible whole; when power is lost within Commit, a
+// part of it may stand there. Abort (also after a failed Commit, and harmless
+// after a good one) removes what was written.
 type Writer interface {
 	io.Writer
 	// Commit closes the file, makes it durable and visible. It fails with ErrExist

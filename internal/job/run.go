@@ -111,7 +111,7 @@ func (j *Job) Done() <-chan struct{} { return j.done }
 func (j *Job) Run(ctx context.Context) (err error) {
 	defer close(j.done)
 	defer func() { j.finish(err) }()
-	limitMemory(j.spec.Result.Settings)
+	limitMemory(j.spec.Result)
 	if err := local.New().MkdirAll(ctx, j.dir); err != nil {
 		return notStarted(&diag.Error{Domain: diag.External, Code: diag.CodeJobState, Msg: "the state directory cannot be made", Hint: "choose another with --state-dir", Cause: err})
 	}

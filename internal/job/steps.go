@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"leat/catalog"
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -58,9 +60,68 @@ func (x Statements) Apply(ctx context.Context, steps []planner.Step) error {
 	if x.Output == nil {
 		x.Output = noOutput{}
 	}
-	for i := range steps {
-		a := &application{step: &steps[i], out: x.Output, jobs: x.Jobs}
+	for len(steps) > 0 {
+		if n := leadingCreates(steps); n > 1 {
+			if err := x.createAll(ctx, steps[:n]); err != nil {
+				return err
+			}
+			steps = steps[n:]
+			continue
+		}
+		a := &application{step: &steps[0], out: x.Output, jobs: x.Jobs}
 		if err := a.run(ctx); err != nil {
+			return err
+		}
+		steps = steps[1:]
+	}
+	return nil
+}
+
+// leadingCreates counts the steps up to the first that creates nothing.
+func leadingCreates(steps []planner.Step) int {
+	n := slices.IndexFunc(steps, func(s planner.Step) bool { return s.Kind != planner.StepCreate })
+	if n < 0 {
+		return len(steps)
+	}
+	return n
+}
+
+// createsAtOnce is how many tables are made side by side: nearly all of the time
+// they wait for the disk, which confirms together what waits together.
+const createsAtOnce = 64
+
+// createAll makes databases one after the other, then tables side by side, as a
+// database copied whole has thousands. It gives the error of the first step that has one.
+func (x Statements) createAll(ctx context.Context, steps []planner.Step) error {
+	made := map[[2]string]bool{}
+	for i := range steps {
+		s := &steps[i]
+		if at := [2]string{s.Warehouse, s.Database}; !made[at] {
+			made[at] = true
+			database := *s
+			database.Table = ""
+			a := &application{step: &database, out: noOutput{}}
+			if err := a.run(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	errs := make([]error, len(steps))
+	var g errgroup.Group
+	g.SetLimit(createsAtOnce)
+	for i := range steps {
+		g.Go(func() error {
+			a := &application{step: &steps[i], out: noOutput{}}
+			errs[i] = a.run(ctx)
+			return nil
+		})
+	}
+	_ = g.Wait() // they are in errs
+	for _, err := range errs {
+		if err == nil {
+			err = x.Output.Done("OK")
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,8 @@ type Committer struct {
 	user     string
 	schemaID int64
 	counter  int64
+	// batch is the new manifests and lists that no snapshot names yet; nil without.
+	batch fileio.Batch
 	// view is the table at the latest snapshot known; nil before the first look.
 	view *view
 	// seen is the newest snapshot looked at, -1 for none.
@@ -124,6 +126,9 @@ func (c *Committer) commitPart(ctx context.Context, p *part) (int64, error) {
 	}
 	var pre prepared
 	id, err := c.tryUntilDone(ctx, p, &pre)
+	if err != nil {
+		c.dropFiles()
+	}
 	if err != nil && !c.unsure[p.key()] {
 		c.discard(context.WithoutCancel(ctx), pre.names)
 	}
@@ -179,7 +184,7 @@ func (c *Committer) tryOnce(ctx context.Context, p **part, pre *prepared) (id in
 	if err != nil || ready == nil {
 		return 0, err == nil, err
 	}
-	if ready != *p || len(pre.names) == 0 {
+	if ready != *p || len(pre.names) == 0 || pre.batch != c.batch {
 		*p = ready
 		if err := c.prepare(ctx, ready, pre); err != nil {
 			return 0, false, err

@@ -19,6 +19,8 @@ type prepared struct {
 	changelogList *file
 	// names are all files written so far.
 	names []string
+	// batch is the one that the files came with.
+	batch fileio.Batch
 }
 
 type file struct {
@@ -29,6 +31,7 @@ type file struct {
 // prepare writes the manifests of a part and the lists of them.
 func (c *Committer) prepare(ctx context.Context, p *part, pre *prepared) error {
 	var err error
+	pre.batch = c.files()
 	if pre.delta, pre.deltaList, err = c.writeListed(ctx, p.entries, pre); err != nil {
 		return err
 	}
@@ -91,7 +94,7 @@ func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared
 		c.discard(ctx, scrap)
 		return false, fmt.Errorf("writing snapshot %d: %w", snap.ID, err)
 	}
-	err = c.fs.CreateExclusive(ctx, c.snaps.Path(snap.ID), content)
+	err = c.files().Publish(ctx, c.snaps.Path(snap.ID), content)
 	if errors.Is(err, fileio.ErrExist) {
 		if c.opt.Lost != nil {
 			c.opt.Lost(snap.ID)
@@ -101,6 +104,7 @@ func (c *Committer) publish(ctx context.Context, v *view, p *part, pre *prepared
 	}
 	if err != nil {
 		c.unsure[p.key()] = true
+		c.dropFiles()
 		return false, fmt.Errorf("creating snapshot %d: %w: %w", snap.ID, errUnknown, err)
 	}
 	v.advance(snap, content, base, pre.delta, p.entries)
@@ -164,9 +168,11 @@ func (c *Committer) nextSnapshot(v *view, p *part, pre *prepared, baseList file)
 	return s
 }
 
-// writeHints updates the hint files; readers do without them, so errors are only logged.
+// writeHints updates the hint files; readers do without them, so errors are only
+// logged, and no disk is waited for. After a crash the hint of the latest snapshot
+// may be the one before: the next create in the folder makes it last.
 func (c *Committer) writeHints(ctx context.Context, id int64) {
-	if err := c.snaps.WriteHint(ctx, spec.LatestHint, id); err != nil {
+	if err := c.snaps.proposeHint(ctx, spec.LatestHint, id); err != nil {
 		c.log.Warn("latest hint not written", "snapshot", id, "error", err)
 	}
 	if c.earliestSeen {
@@ -175,7 +181,7 @@ func (c *Committer) writeHints(ctx context.Context, id int64) {
 	if c.snaps.hint(ctx, spec.EarliestHint) == 0 {
 		first, err := c.snaps.Earliest(ctx)
 		if err == nil && first > 0 {
-			err = c.snaps.WriteHint(ctx, spec.EarliestHint, first)
+			err = c.snaps.proposeHint(ctx, spec.EarliestHint, first)
 		}
 		if err != nil {
 			c.log.Warn("earliest hint not written", "snapshot", id, "error", err)
@@ -263,12 +269,33 @@ func (c *Committer) writeList(ctx context.Context, metas []spec.ManifestFileMeta
 	return c.writeNew(ctx, spec.ManifestListName, b)
 }
 
+// files gives the batch that new manifests and lists go into: they become durable
+// with the snapshot that names them.
+func (c *Committer) files() fileio.Batch {
+	if c.batch == nil {
+		c.batch = fileio.NewBatch(c.fs)
+	}
+	return c.batch
+}
+
+// dropFiles gives the batch up. What was prepared with it is written again: whether
+// it is durable is not known.
+func (c *Committer) dropFiles() {
+	if c.batch == nil {
+		return
+	}
+	if err := c.batch.Close(); err != nil {
+		c.log.Warn("unused manifests not closed", "error", err)
+	}
+	c.batch = nil
+}
+
 // writeNew writes content under the next free name of this attempt.
 func (c *Committer) writeNew(ctx context.Context, name func(string, int64) string, content []byte) (file, error) {
 	for range maxNameTries {
 		f := file{name: name(c.opt.Attempt, c.counter), size: int64(len(content))}
 		c.counter++
-		err := c.fs.CreateExclusive(ctx, c.manifests.Path(f.name), content)
+		err := c.files().Create(ctx, c.manifests.Path(f.name), content)
 		if err == nil {
 			return f, nil
 		}

@@ -156,6 +156,11 @@ func (s *Snapshots) WriteHint(ctx context.Context, name string, id int64) error 
 	return s.fs.Replace(ctx, s.fs.Join(s.dir, name), []byte(strconv.FormatInt(id, 10)))
 }
 
+// proposeHint is WriteHint for a hint that may be lost with the power.
+func (s *Snapshots) proposeHint(ctx context.Context, name string, id int64) error {
+	return fileio.ReplaceHint(ctx, s.fs, s.fs.Join(s.dir, name), []byte(strconv.FormatInt(id, 10)))
+}
+
 // corrupt is the error for a file that cannot be what its format says.
 func corrupt(path string, err error) error {
 	return &diag.Error{

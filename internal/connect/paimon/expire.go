@@ -49,9 +49,11 @@ func (e *expirer) loop() {
 			return
 		case <-e.kickC:
 		}
-		// What could not be removed now is tried again after the next commit.
-		if _, err := maintain.ExpireSnapshots(context.Background(), e.sink.fs, e.sink.path, e.options()); err != nil {
-			e.sink.log.Warn("snapshots not expired", "error", err)
+		if o := e.options(); e.sink.last.Load() > o.RetainMin { // none of fewer may go
+			// What could not be removed now is tried again after the next commit.
+			if _, err := maintain.ExpireSnapshots(context.Background(), e.sink.fs, e.sink.path, o); err != nil {
+				e.sink.log.Warn("snapshots not expired", "error", err)
+			}
 		}
 		if err := e.upkeep.Run(context.Background(), time.Now()); err != nil {
 			e.sink.log.Warn("table not kept in order", "error", err)

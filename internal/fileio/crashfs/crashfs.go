@@ -36,6 +36,10 @@ type disk struct {
 	// removed are files whose removal is not durable yet.
 	removed map[string]entry
 	dirs    map[string]bool
+	// loose are files of batches that are not durable yet.
+	loose map[string]bool
+	// hints are those written since they were durable, with what they replaced.
+	hints map[string]hint
 	// started are writers that neither committed nor aborted.
 	started map[*writer]bool
 	temps   int
@@ -51,13 +55,15 @@ type entry struct {
 func New() *FS {
 	return &FS{d: &disk{
 		files: map[string]entry{}, removed: map[string]entry{}, dirs: map[string]bool{"/": true},
+		loose: map[string]bool{}, hints: map[string]hint{},
 		started: map[*writer]bool{}, clock: time.Unix(1_700_000_000, 0).UTC(),
 	}}
 }
 
 // Crash ends this and every other handle and gives one on what the disk kept.
-// rnd decides, file by file, whether a removal comes undone and whether a file
-// in the making leaves its temporary file; nil keeps removals and leaves nothing.
+// rnd decides, file by file, whether a removal comes undone, whether a file in the
+// making leaves its temporary file or part of itself, what is there of the files of
+// a batch, and what a hint says; nil keeps removals and hints and leaves nothing.
 func (f *FS) Crash(rnd *rand.Rand) *FS {
 	d := f.d
 	d.mu.Lock()
@@ -75,13 +81,11 @@ func (f *FS) Crash(rnd *rand.Rand) *FS {
 		}
 		slices.SortFunc(writers, func(a, b *writer) int { return a.seq - b.seq })
 		for _, w := range writers {
-			if rnd.IntN(2) == 0 {
-				b := w.buf.Bytes()
-				tmp := path.Join(path.Dir(w.path), fmt.Sprintf(".%s.%d.tmp", path.Base(w.path), w.seq))
-				d.put(tmp, entry{bytes.Clone(b[:rnd.IntN(len(b)+1)]), d.now()})
-			}
+			d.leave(w, rnd)
 		}
 	}
+	d.loseLoose(rnd)
+	d.loseHints(rnd)
 	clear(d.removed)
 	clear(d.started)
 	return &FS{d: d, epoch: d.epoch}
@@ -128,8 +132,15 @@ func (d *disk) put(p string, e entry) {
 	d.files[p] = e
 }
 
-// settle makes the removals in the folder of p durable, as what was confirmed under p is.
+// settle makes the removals and hints in the folder of p durable, as what was
+// confirmed under p is; but not the content of hints.
 func (d *disk) settle(p string) {
+	for h, old := range d.hints {
+		if path.Dir(h) == path.Dir(p) {
+			old.before = nil
+			d.hints[h] = old
+		}
+	}
 	for r := range d.removed {
 		if path.Dir(r) == path.Dir(p) {
 			delete(d.removed, r)
@@ -247,8 +258,10 @@ func (f *FS) Replace(ctx context.Context, name string, content []byte) error {
 		return err
 	}
 	defer f.d.mu.Unlock()
-	f.d.put(path.Clean(name), entry{bytes.Clone(content), f.d.now()})
-	f.d.settle(path.Clean(name))
+	p := path.Clean(name)
+	delete(f.d.hints, p)
+	f.d.put(p, entry{bytes.Clone(content), f.d.now()})
+	f.d.settle(p)
 	return nil
 }
 

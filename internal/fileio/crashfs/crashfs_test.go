@@ -3,6 +3,7 @@ package crashfs_test
 import (
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func TestConformance(t *testing.T) {
 
 func TestCrashKeepsWhatWasConfirmed(t *testing.T) {
 	t.Parallel()
-	undone, tempLeft := false, false
+	undone, tempLeft, partLeft := false, false, false
 	for seed := range uint64(20) {
 		fs := crashfs.New()
 		ctx := t.Context()
@@ -49,15 +50,18 @@ func TestCrashKeepsWhatWasConfirmed(t *testing.T) {
 				t.Fatalf("%s = %q, %v", p, b, err)
 			}
 		}
-		if _, err := after.Stat(ctx, "/t/open"); !errors.Is(err, fileio.ErrNotExist) {
-			t.Fatalf("an uncommitted file is visible: %v", err)
+		// It may have been within Commit.
+		b, err := after.ReadFile(ctx, "/t/open")
+		if err == nil && !startOf(b, "partial") || err != nil && !errors.Is(err, fileio.ErrNotExist) {
+			t.Fatalf("an uncommitted file is there with %q, %v", b, err)
 		}
+		partLeft = partLeft || err == nil
 		paths := after.Paths()
 		undone = undone || slices.Contains(paths, "/t/removed")
 		tempLeft = tempLeft || slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(p, "/t/.open.") })
 	}
-	if !undone || !tempLeft {
-		t.Errorf("in 20 crashes: removal undone %v, temporary file left %v; want both at least once", undone, tempLeft)
+	if !undone || !tempLeft || !partLeft {
+		t.Errorf("in 20 crashes: removal undone %v, temporary file left %v, part left %v; want each at least once", undone, tempLeft, partLeft)
 	}
 }
 
@@ -70,6 +74,72 @@ func TestCrashWithoutChance(t *testing.T) {
 		t.Errorf("files %v, want none", got)
 	}
 }
+
+// TestCrashTakesWhatWasNotPublished looks at all that a crash may make of a batch.
+func TestCrashTakesWhatWasNotPublished(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for seed := range uint64(60) {
+		fs := crashfs.New()
+		ctx := t.Context()
+		b := fs.NewBatch()
+		must(t, b.Create(ctx, "/t/m-1", []byte("first")))
+		must(t, b.Publish(ctx, "/t/s-1", []byte("names m-1")))
+		must(t, b.Create(ctx, "/t/m-2", []byte("second")))
+		after := fs.Crash(rand.New(rand.NewPCG(seed, 3)))
+		for p, want := range map[string]string{"/t/m-1": "first", "/t/s-1": "names m-1"} {
+			if got, err := after.ReadFile(ctx, p); err != nil || string(got) != want {
+				t.Fatalf("%s = %q, %v", p, got, err)
+			}
+		}
+		got, err := after.ReadFile(ctx, "/t/m-2")
+		switch {
+		case errors.Is(err, fileio.ErrNotExist):
+			seen["gone"] = true
+		case err != nil || !startOf(got, "second"):
+			t.Fatalf("m-2 = %q, %v", got, err)
+		case string(got) == "second":
+			seen["whole"] = true
+		default:
+			seen["part"] = true
+		}
+	}
+	if !seen["gone"] || !seen["part"] || !seen["whole"] {
+		t.Errorf("of a file that was not published, 60 crashes left %v", seen)
+	}
+}
+
+func TestCrashTurnsHintsBack(t *testing.T) {
+	t.Parallel()
+	free, settled := map[string]bool{}, map[string]bool{}
+	for seed := range uint64(60) {
+		ctx, rnd := t.Context(), rand.New(rand.NewPCG(seed, 4))
+		fs := crashfs.New()
+		must(t, fs.Replace(ctx, "/t/HINT", []byte("1")))
+		must(t, fs.ReplaceHint(ctx, "/t/HINT", []byte("2")))
+		must(t, fs.ReplaceHint(ctx, "/t/HINT", []byte("3")))
+		b, err := fs.Crash(rnd).ReadFile(ctx, "/t/HINT")
+		must(t, err)
+		free[string(b)] = true
+
+		fs = crashfs.New()
+		must(t, fs.Replace(ctx, "/t/HINT", []byte("1")))
+		must(t, fs.ReplaceHint(ctx, "/t/HINT", []byte("2")))
+		must(t, fs.CreateExclusive(ctx, "/t/other", nil))
+		b, err = fs.Crash(rnd).ReadFile(ctx, "/t/HINT")
+		must(t, err)
+		settled[string(b)] = true
+	}
+	if want := map[string]bool{"": true, "1": true, "2": true, "3": true}; !maps.Equal(free, want) {
+		t.Errorf("crashes leave %v, want %v", free, want)
+	}
+	if want := map[string]bool{"": true, "2": true}; !maps.Equal(settled, want) {
+		t.Errorf("once something in the folder was confirmed, crashes leave %v, want %v", settled, want)
+	}
+}
+
+// startOf reports whether whole begins with part.
+func startOf(part []byte, whole string) bool { return strings.HasPrefix(whole, string(part)) }
 
 func must(t *testing.T, err error) {
 	t.Helper()

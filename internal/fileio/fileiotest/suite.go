@@ -35,6 +35,8 @@ func Run(t *testing.T, open Open) {
 		"RemoveIsIdempotent":                removeIsIdempotent,
 		"RemoveAll":                         removeAll,
 		"CancelledContext":                  cancelledContext,
+		"BatchesHaveOneWinner":              batchesHaveOneWinner,
+		"HintsAreReplaced":                  hintsAreReplaced,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -139,48 +139,21 @@ func (*FS) MkdirAll(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return mkdirAll(filepath.Clean(dir))
-}
-
-func mkdirAll(dir string) error {
-	st, err := os.Stat(dir)
-	switch {
-	case err == nil && st.IsDir():
+	dir = filepath.Clean(dir)
+	if err := makeDirs(dir); err != nil {
+		return err
+	}
+	n := fresh.above(dir)
+	if len(n.made) == 0 {
 		return nil
-	case err == nil:
-		return wrap("making folder", dir, errNotDir)
-	case !errors.Is(err, fs.ErrNotExist):
+	}
+	if err := syncWith(n); err != nil {
 		return wrap("making folder", dir, err)
 	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := mkdirAll(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return wrap("making folder", dir, err)
-	}
-	return syncDir(parent)
+	return nil
 }
 
 // Join puts path elements together.
 func (*FS) Join(elem ...string) string { return path.Join(elem...) }
-
-// syncDir makes the names in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return wrap("syncing folder", dir, err)
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return wrap("syncing folder", dir, err)
-	}
-	return nil
-}
 
 var _ io.ReaderAt = (*file)(nil)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 
 	"leat/internal/fileio"
 )
@@ -43,6 +44,9 @@ func (s *FS) Create(ctx context.Context, name string) (fileio.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.scratch {
+		fresh.settled(namesOf(name).made)
+	}
 	buf, ok := buffers.Get().(*bufio.Writer)
 	if !ok {
 		buf = bufio.NewWriterSize(nil, bufferSize)
@@ -63,20 +67,27 @@ func (w *writer) dropBuffer() {
 // createTemp opens a new temporary file for name; missing parents are made.
 func createTemp(name string) (*os.File, error) {
 	dir, base := filepath.Split(filepath.Clean(name))
-	tmp := filepath.Join(dir, "."+base+"."+uuid.NewString()+".tmp")
+	return createNew(filepath.Join(dir, "."+base+"."+uuid.NewString()+".tmp"), name)
+}
+
+// createNew opens the new file at path, which is on the way to name.
+func createNew(path, name string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	f, err := os.OpenFile(tmp, flags, 0o644)
+	f, err := os.OpenFile(path, flags, 0o644)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := mkdirAll(filepath.Clean(dir)); err != nil {
+		if err := makeDirs(filepath.Dir(path)); err != nil {
 			return nil, err
 		}
-		f, err = os.OpenFile(tmp, flags, 0o644)
+		f, err = os.OpenFile(path, flags, 0o644)
 	}
 	if err != nil {
 		return nil, wrap("creating", name, err)
 	}
 	return f, nil
 }
+
+// namesOf gives what has to last for the name of a file.
+func namesOf(name string) names { return fresh.above(filepath.Dir(filepath.Clean(name))) }
 
 func (w *writer) Write(p []byte) (int, error) {
 	if w.done || w.buf == nil {
@@ -89,8 +100,9 @@ func (w *writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Commit syncs the content, links it to its name and syncs the folder. After an
-// error the temporary file is still there: Abort removes it.
+// Commit gives the file its name and makes both durable at once: until it returns,
+// nobody looks for the name. After an error the temporary file may still be there:
+// Abort removes it.
 func (w *writer) Commit(ctx context.Context) error {
 	if w.done {
 		return wrap("committing", w.name, fs.ErrClosed)
@@ -112,11 +124,12 @@ func (w *writer) Commit(ctx context.Context) error {
 		w.done = true
 		return nil
 	}
-	if err := closeSynced(w.f); err != nil {
-		return wrap("writing", w.name, err)
-	}
-	if err := linkNew(w.f.Name(), w.name); err != nil {
+	tmp := w.f.Name()
+	if err := moveNew(tmp, w.name); err != nil {
 		return err
+	}
+	if err := errors.Join(syncWith(namesOf(w.name), w.f), w.f.Close()); err != nil {
+		return errors.Join(wrap("writing", w.name, err), dropTemp(w.name))
 	}
 	w.done = true
 	return nil
@@ -140,7 +153,7 @@ func (*FS) CreateExclusive(ctx context.Context, name string, content []byte) err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// A name that is taken costs one call instead of two syncs; the link decides.
+	// A name that is taken costs one call instead of two syncs; the move decides.
 	if _, err := os.Lstat(name); err == nil {
 		return wrap("creating", name, fs.ErrExist)
 	}
@@ -148,45 +161,91 @@ func (*FS) CreateExclusive(ctx context.Context, name string, content []byte) err
 	if err != nil {
 		return err
 	}
-	if err := linkNew(f, name); err != nil {
-		return errors.Join(err, dropTemp(f))
+	return publish(f, name, names{}, nil)
+}
+
+// publish makes the content of the temporary file f durable, with other names and
+// files, and then gives it its name, if nothing stands there.
+func publish(f *os.File, name string, others names, files []*os.File) error {
+	tmp := f.Name()
+	if err := errors.Join(syncWith(others, append(files, f)...), f.Close()); err != nil {
+		return errors.Join(wrap("writing", name, err), dropTemp(tmp))
 	}
-	return nil
+	if err := moveNew(tmp, name); err != nil {
+		return errors.Join(err, dropTemp(tmp))
+	}
+	return syncName(name)
 }
 
 // Replace puts content under name by an atomic rename.
 func (*FS) Replace(ctx context.Context, name string, content []byte) error {
+	return replace(ctx, name, content, true)
+}
+
+// ReplaceHint puts content under name by an atomic rename and waits for no disk.
+func (*FS) ReplaceHint(ctx context.Context, name string, content []byte) error {
+	return replace(ctx, name, content, false)
+}
+
+func replace(ctx context.Context, name string, content []byte, durable bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	tmp, err := writeTemp(name, content)
+	f, err := writeTemp(name, content)
 	if err != nil {
 		return err
+	}
+	tmp := f.Name()
+	if durable {
+		err = syncWith(names{}, f)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(wrap("writing", name, err), dropTemp(tmp))
 	}
 	if err := os.Rename(tmp, name); err != nil {
 		return errors.Join(wrap("replacing", name, err), dropTemp(tmp))
 	}
-	return syncDir(filepath.Dir(name))
+	if !durable {
+		return nil
+	}
+	return syncName(name)
 }
 
-// writeTemp writes content durably under a temporary name and gives that name.
-func writeTemp(name string, content []byte) (string, error) {
+// syncName makes a name durable.
+func syncName(name string) error {
+	if err := syncWith(namesOf(name)); err != nil {
+		return wrap("syncing folder", filepath.Dir(name), err)
+	}
+	return nil
+}
+
+// writeTemp writes content into a temporary file for name, which stays open.
+func writeTemp(name string, content []byte) (*os.File, error) {
 	f, err := createTemp(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if _, err := f.Write(content); err != nil {
-		return "", errors.Join(wrap("writing", name, err), f.Close(), dropTemp(f.Name()))
+		return nil, errors.Join(wrap("writing", name, err), f.Close(), dropTemp(f.Name()))
 	}
-	if err := closeSynced(f); err != nil {
-		return "", errors.Join(wrap("writing", name, err), dropTemp(f.Name()))
-	}
-	return f.Name(), nil
+	return f, nil
 }
 
-// linkNew gives the file at tmp the name name if nothing stands there, drops the
-// temporary name and makes both durable. link(2) is the only call here that
-// decides; it fails where rename(2) would silently overwrite.
+// moveNew gives the file at tmp the name name if nothing stands there. It is the
+// only call here that decides. File systems that cannot rename so have links: link(2)
+// fails, too, where rename(2) would silently overwrite.
+func moveNew(tmp, name string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, tmp, unix.AT_FDCWD, name, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		return linkNew(tmp, name)
+	}
+	if err != nil {
+		return wrap("creating", name, err)
+	}
+	return nil
+}
+
+// linkNew is moveNew by a link.
 func linkNew(tmp, name string) error {
 	if err := os.Link(tmp, name); err != nil {
 		if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS) {
@@ -194,10 +253,7 @@ func linkNew(tmp, name string) error {
 		}
 		return wrap("creating", name, err)
 	}
-	if err := dropTemp(tmp); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(name))
+	return dropTemp(tmp)
 }
 
 func dropTemp(tmp string) error {
@@ -205,14 +261,6 @@ func dropTemp(tmp string) error {
 		return wrap("removing", tmp, err)
 	}
 	return nil
-}
-
-func closeSynced(f *os.File) error {
-	err := f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 // RenameDir moves a directory in one step. It fails if something but an empty
@@ -224,5 +272,5 @@ func (*FS) RenameDir(ctx context.Context, from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return wrap("renaming", from, err)
 	}
-	return syncDir(filepath.Dir(to))
+	return syncName(to)
 }
