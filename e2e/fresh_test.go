@@ -99,7 +99,10 @@ func TestPurged(t *testing.T) {
 		"DELETE FROM items WHERE id = 2", "FLUSH BINARY LOGS")
 	logs := judge.SourceRows(t, i.server, "SHOW BINARY LOGS")
 	last := logs[len(logs)-1].Text("Log_name")
-	judge.Exec(t, i.server, "PURGE BINARY LOGS TO '"+last+"'")
+	harness.Eventually(t, "the server noticed that nobody reads the old binlogs", func() bool {
+		judge.Exec(t, i.server, "PURGE BINARY LOGS TO '"+last+"'")
+		return len(judge.SourceRows(t, i.server, "SHOW BINARY LOGS")) == 1
+	})
 	refused(t, j, "3007", []string{"--fresh --replace"}, "--catch-up")
 	refused(t, j, "5006", []string{"--replace"}, "--catch-up", "--fresh")
 	j.CatchUp("--fresh", "--replace")

@@ -256,9 +256,10 @@ func TestPurgedAndForeignHistories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Exec("UPDATE "+db+".accounts SET balance = 5 WHERE id = 10", "FLUSH BINARY LOGS", "PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY"); err != nil {
+	if err := s.Exec("UPDATE "+db+".accounts SET balance = 5 WHERE id = 10", "FLUSH BINARY LOGS"); err != nil {
 		t.Fatal(err)
 	}
+	purge(t, s)
 	r, err := cdc.New(cfg)
 	if err != nil {
 		t.Fatal(err)
