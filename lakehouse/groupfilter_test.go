@@ -81,6 +81,7 @@ func TestConditionsSaveReads(t *testing.T) {
 	}
 	// A flush that folds writes its rows in portions, which end row groups of so few bytes.
 	parquet := map[string]string{"bucket": "1", "file.format": "parquet", "file.block-size": "1 b", "parquet.page.size": "1 kb", "metadata.stats-mode": "none", "merge-engine": "partial-update"}
+	paged, pagedBytes := write(ordersSchema(map[string]string{"bucket": "1", "file.format": "parquet", "parquet.page.size": "4 kb"}), true)
 	grouped, groupedBytes := write(ordersSchema(parquet), true)
 	appended, appendedBytes := write(appendSchema(map[string]string{"bucket": "-1", "file.format": "orc", "orc.row.index.stride": "500", "orc.stripe.size": "60000", "orc.compress": "none"}), false)
 	keyed, keyedBytes := write(ordersSchema(options), true)
@@ -110,6 +111,7 @@ func TestConditionsSaveReads(t *testing.T) {
 		{"column of a section without others", keyed, keyedBytes, lakehouse.Condition{Column: "user_id", Op: lakehouse.GreaterOrEqual, Values: int64s(1990)}, 501, 0.2},
 		{"key of a merge tree in Parquet", grouped, groupedBytes, lakehouse.Condition{Column: "order_id", Op: lakehouse.Less, Values: int64s(70)}, rows / 2, 0.6},
 		{"column in Parquet", grouped, groupedBytes, lakehouse.Condition{Column: "user_id", Op: lakehouse.Greater, Values: int64s(1990)}, rows / 2, 0.6},
+		{"key in pages", paged, pagedBytes, lakehouse.Condition{Column: "order_id", Op: lakehouse.Equal, Values: int64s(7777)}, 600, 1},
 		{"nothing in Parquet", grouped, groupedBytes, lakehouse.Condition{Column: "user_id", Op: lakehouse.Greater, Values: int64s(1 << 40)}, 0, 0.1},
 	} {
 		_, all := scan(c.tab, c.bytes)
@@ -289,8 +291,10 @@ func TestConditionsLeaveOutOnlyWhatFails(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		options := map[string]string{"bucket": "1", "file.format": "orc", "orc.row.index.stride": "20", "orc.stripe.size": "9000"}
 		if rapid.Bool().Draw(rt, "parquet") {
-			// Without statistics of whole files those of row groups decide; a commit makes one or two.
-			options = map[string]string{"bucket": "1", "file.format": "parquet", "file.block-size": "1 b", "parquet.page.size": "1 b", "metadata.stats-mode": "none"}
+			// Without statistics of whole files those of row groups and pages decide.
+			options = map[string]string{"bucket": "1", "file.format": "parquet", "metadata.stats-mode": "none"}
+			options["file.block-size"] = rapid.SampledFrom([]string{"1 b", "1 mb"}).Draw(rt, "block size")
+			options["parquet.page.size"] = rapid.SampledFrom([]string{"1 b", "90 b", "600 b"}).Draw(rt, "page size")
 		}
 		shape := rapid.SampledFrom([]string{"append", "merge", "vectors"}).Draw(rt, "shape")
 		var keys []string

@@ -1,20 +1,29 @@
 package lake
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/big"
+	"strings"
 	"testing"
+
+	"leat/e2e/judge"
+	"leat/internal/columnar"
+	"leat/lakehouse"
 )
 
 // TestParquetPagesReadEqual writes columns whose pages are of every encoding
 // (few values, many, none, some of each) and compares what the readers see,
-// before and after a compaction.
+// before and after a compaction, all rows and those that meet conditions: readers
+// leave out pages by what the file says of them.
 func TestParquetPagesReadEqual(t *testing.T) {
 	t.Parallel()
 	const columns = "id BIGINT NOT NULL; n INT; big BIGINT; de DECIMAL(9, 2); money DECIMAL(18, 2); s STRING; da DATE; tm TIME(3); " +
 		"t3 TIMESTAMP(3); t6 TIMESTAMP(6); z TIMESTAMP(3) WITH LOCAL TIME ZONE; few INT; word STRING; nothing BIGINT; some BIGINT"
 	warehouse := t.TempDir()
-	create(t, warehouse, "db.pages", columns, map[string]string{"bucket": "1", "write-only": "true", "parquet.page.size": "8 kb"})
+	create(t, warehouse, "db.pages", columns, map[string]string{"bucket": "1", "write-only": "true", "parquet.page.size": "8192"})
 	l := open(t, warehouse, "db.pages")
+	var samples []change
 	or := func(null bool, format string, v ...any) string {
 		if null {
 			return "null"
@@ -35,8 +44,78 @@ func TestParquetPagesReadEqual(t *testing.T) {
 		}
 		l.write(rows...)
 		l.commit()
+		samples = append(samples, rows[700], rows[1900])
 	}
 	l.checkLatest(true)
 	l.compact(true)
 	l.checkLatest(true)
+	if left := l.checkConditions(samples); left == 0 {
+		t.Error("no condition has left a row out in pages of leat")
+	}
+	judge.Java(t).Write(t, warehouse, "db.pages", "java", 1, ndjson(t, l.tab.Schema.Columns(), []change{samples[0]}))
+	judge.Java(t).Compact(t, warehouse, "db.pages", "--option", "write-only=false")
+	if left := l.checkConditions(samples); left == 0 {
+		t.Error("no condition has left a row out in pages of Java")
+	}
+}
+
+// checkConditions compares the rows that meet conditions on each column, with values
+// of the samples: filtered here, and as Java and leat leave rows out themselves. It
+// gives how many rows leat has left out.
+func (l *lakeTable) checkConditions(samples []change) (left int) {
+	l.t.Helper()
+	all := l.rows(0)
+	for i, f := range l.tab.Schema.Fields {
+		for k, text := range samples {
+			b := batch(l.t, l.tab.Schema.Columns(), []change{text})
+			value := judgeRows(l.t, b)[0][f.Name]
+			c := lakehouse.Condition{Column: f.Name, Op: []lakehouse.Op{lakehouse.Equal, lakehouse.Less, lakehouse.GreaterOrEqual}[k%3], Values: b.Cols[i]}
+			op := []string{"=", "<", ">="}[k%3]
+			if value == nil {
+				c.Op, c.Values, op = lakehouse.IsNull, nil, "null"
+			}
+			where, err := json.Marshal([]map[string]any{{"column": f.Name, "op": op, "value": value}})
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			want := meeting(all, f.Name, op, value)
+			if d := judge.Diff("filtered", want, "java", judge.Java(l.t).Rows(l.t, l.warehouse, l.name, "--where", string(where))); d != "" {
+				l.t.Errorf("%s: %s", where, d)
+			}
+			var came []judge.Row
+			err = l.tab.Scan(l.t.Context(), lakehouse.ScanOptions{Where: []lakehouse.Condition{c}}, func(b *columnar.Batch) error {
+				came = append(came, judgeRows(l.t, b)...)
+				return nil
+			})
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			left += len(all) - len(came)
+			if d := judge.Diff("filtered", want, "leat", meeting(came, f.Name, op, value)); d != "" {
+				l.t.Errorf("%s: %s", where, d)
+			}
+		}
+	}
+	return left
+}
+
+// meeting gives the rows that meet a condition; numbers are compared as such, all else by its text.
+func meeting(rows []judge.Row, column, op string, value any) (out []judge.Row) {
+	for _, r := range rows {
+		v := r[column]
+		ok := op == "null" && v == nil
+		if v != nil && value != nil {
+			x, isNumber := new(big.Rat).SetString(fmt.Sprint(v))
+			y, _ := new(big.Rat).SetString(fmt.Sprint(value))
+			o := strings.Compare(fmt.Sprint(v), fmt.Sprint(value))
+			if isNumber && y != nil {
+				o = x.Cmp(y)
+			}
+			ok = op == "=" && o == 0 || op == "<" && o < 0 || op == ">=" && o >= 0
+		}
+		if ok {
+			out = append(out, r)
+		}
+	}
+	return out
 }

@@ -22,9 +22,10 @@ type bytesChunk struct {
 	room    *bytesRoom
 	stats   bool
 	most    int
-	bounds  [2][]byte
-	ends    []int32
-	dense   []byte
+	// chunkRange has the bounds of the pages before the one at hand, pageRange those of that one.
+	chunkRange, pageRange bytesRange
+	ends                  []int32
+	dense                 []byte
 }
 
 func newBytesChunk(p chunkPages, dict bool, limit int, stats bool, statsLimit int) *bytesChunk {
@@ -67,7 +68,7 @@ func (c *bytesChunk) write(values []byte, offsets []int32, def, rep []int16) err
 	}
 	for slot, at := 0, 0; slot < slots; {
 		to, n, size := slot, 0, c.rawSize
-		for ; to < slots && size < c.limit; to++ {
+		for ; to < slots && size < c.limit && c.rows+to-slot < pageRows; to++ {
 			if def == nil || def[to] == c.maxDef {
 				size += int(offsets[at+n+1]-offsets[at+n]) + 4
 				n++
@@ -109,11 +110,7 @@ func (c *bytesChunk) add(values []byte, offsets []int32, slots int, def, rep []i
 	case c.dict == nil:
 		c.addRaw(values, offsets)
 	default:
-		known := c.dict.count()
 		taken := c.dict.add(values, offsets)
-		for i := known; i < c.dict.count(); i++ {
-			c.note(c.dict.value(i))
-		}
 		if taken < n || len(c.held) == 0 && len(c.dict.at) >= dictionaryTrial && c.dictionaryLoses() {
 			if err := c.dropDictionary(); err != nil {
 				return err
@@ -121,7 +118,7 @@ func (c *bytesChunk) add(values []byte, offsets []int32, slots int, def, rep []i
 			c.addRaw(values, offsets[taken:])
 		}
 	}
-	if c.rawSize >= c.limit || c.levels*4 >= c.limit {
+	if c.rawSize >= c.limit || c.full() {
 		return c.flush()
 	}
 	return nil
@@ -136,22 +133,59 @@ func (c *bytesChunk) addRaw(values []byte, offsets []int32) {
 	}
 }
 
-// note keeps the bounds, as far as it takes to tell that one is too long for the
-// footer: between two values that begin alike so far it then makes no difference.
+// note keeps the bounds of the page, as far as it takes to tell that one is too long for
+// the footer: between two values that begin alike so far it then makes no difference.
 func (c *bytesChunk) note(v []byte) {
+	if c.stats {
+		c.pageRange.widen(v[:min(len(v), c.most+1)])
+	}
+}
+
+// noteNumbers is note of the values whose numbers are of the page at hand, each once.
+func (c *bytesChunk) noteNumbers() {
 	if !c.stats {
 		return
 	}
-	v = v[:min(len(v), c.most+1)]
-	if c.bounds[0] == nil {
-		c.bounds = [2][]byte{append([]byte{}, v...), append([]byte{}, v...)}
+	d := c.dict
+	d.seen = append(d.seen, make([]bool, d.count()-len(d.seen))...)
+	for _, at := range d.at {
+		if !d.seen[at] {
+			d.seen[at] = true
+			c.note(d.value(int(at)))
+		}
+	}
+	clear(d.seen)
+}
+
+// endBounds notes the bounds of the page at hand.
+func (c *bytesChunk) endBounds() error {
+	if c.dict != nil {
+		c.noteNumbers()
+	}
+	r := &c.pageRange
+	if r.least == nil {
+		return c.noteBounds(nil, nil)
+	}
+	c.chunkRange.widen(r.least)
+	c.chunkRange.widen(r.most)
+	err := c.noteBounds(lowerBound(r.least), upperBound(r.most))
+	r.least, r.most = nil, nil
+	return err
+}
+
+// bytesRange are bounds of values; nil before the first.
+type bytesRange struct{ least, most []byte }
+
+func (r *bytesRange) widen(v []byte) {
+	if r.least == nil {
+		r.least, r.most = append([]byte{}, v...), append([]byte{}, v...)
 		return
 	}
-	if bytes.Compare(v, c.bounds[0]) < 0 {
-		c.bounds[0] = append(c.bounds[0][:0], v...)
+	if bytes.Compare(v, r.least) < 0 {
+		r.least = append(r.least[:0], v...)
 	}
-	if bytes.Compare(v, c.bounds[1]) > 0 {
-		c.bounds[1] = append(c.bounds[1][:0], v...)
+	if bytes.Compare(v, r.most) > 0 {
+		r.most = append(r.most[:0], v...)
 	}
 }
 
@@ -161,6 +195,7 @@ func (c *bytesChunk) dictionaryLoses() bool {
 
 // dropDictionary writes what stands by the dictionary so far; the page at hand becomes plain.
 func (c *bytesChunk) dropDictionary() error {
+	c.noteNumbers()
 	d := c.dict
 	c.dict, c.room.at = nil, d.at
 	for _, at := range d.at {
@@ -176,6 +211,9 @@ func (c *bytesChunk) dropDictionary() error {
 
 // flush ends the page at hand.
 func (c *bytesChunk) flush() error {
+	if err := c.endBounds(); err != nil {
+		return err
+	}
 	page, enc := c.begin(), parquet.Encodings.Plain
 	hold := c.dict != nil
 	if hold && len(c.dict.at) > 0 {
@@ -209,13 +247,15 @@ func (c *bytesChunk) Close() error {
 			return err
 		}
 	}
-	for i, b := range c.bounds {
-		if len(b) > c.most {
-			c.bounds[i] = nil
-		}
+	bounds := c.chunkRange
+	if len(bounds.least) > c.most {
+		bounds.least = nil
+	}
+	if len(bounds.most) > c.most {
+		bounds.most = nil
 	}
 	c.giveRoom()
-	return c.finish(hasDict, c.gaveUp, c.stats, c.bounds[0], c.bounds[1])
+	return c.finish(hasDict, c.gaveUp, c.stats, bounds.least, bounds.most)
 }
 
 // bytesDictionary numbers values in order of their first appearance.
@@ -229,6 +269,8 @@ type bytesDictionary struct {
 	// slots is a hash table of numbers, counted from 1.
 	slots []uint32
 	limit int
+	// seen says of values whether they are in the page at hand, while its bounds are taken.
+	seen []bool
 }
 
 func (d *bytesDictionary) count() int         { return len(d.ends) - 1 }

@@ -210,7 +210,7 @@ func TestPagesOfTheLibrary(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := columnWriter{cw: libraryChunk{cw}, put: putterOf(chunkFields()[i].Type), nullable: true}
+				c := columnWriter{cw: &libraryChunk{ColumnChunkWriter: cw}, put: putterOf(chunkFields()[i].Type), nullable: true}
 				if b, ok := cw.(*file.ByteArrayColumnChunkWriter); ok {
 					c.put = func(_ *columnWriter, a arrow.Array, def []int16, valid []byte) error {
 						vals := make([]parquet.ByteArray, a.Len())

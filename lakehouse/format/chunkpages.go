@@ -27,16 +27,32 @@ type chunkWriter interface {
 }
 
 // libraryChunk is a chunk that the library encodes: types that are rare or need no help.
-type libraryChunk struct{ file.ColumnChunkWriter }
+type libraryChunk struct {
+	file.ColumnChunkWriter
+	// limit is the size in bytes at which the library ends a page, rows are those of the page at hand.
+	limit, rows int
+}
 
-func (c libraryChunk) compressed() int64 { return c.TotalCompressedBytes() }
-func (c libraryChunk) buffered() int64   { return c.CurrentEncoder().EstimatedDataEncodedSize() }
-func (c libraryChunk) writer() any       { return c.ColumnChunkWriter }
+func (c *libraryChunk) compressed() int64 { return c.TotalCompressedBytes() }
+func (c *libraryChunk) buffered() int64   { return c.CurrentEncoder().EstimatedDataEncodedSize() }
+func (c *libraryChunk) writer() any       { return c.ColumnChunkWriter }
 
-// newChunk starts the chunk of a leaf whose metadata is meta.
-func newChunk(meta *metadata.ColumnChunkMetaDataBuilder, pager file.PageWriter, props *parquet.WriterProperties, shared *pageRoom) chunkWriter {
+// took ends the page at hand behind pageRows rows of a flat column, of which rows came last.
+func (c *libraryChunk) took(rows int) error {
+	const widest = 16
+	c.rows += rows
+	page, ok := c.ColumnChunkWriter.(interface{ FlushCurrentPage() error })
+	if c.rows < pageRows || c.rows*widest >= c.limit || !ok { // the library may have ended the page itself
+		return nil
+	}
+	c.rows = 0
+	return page.FlushCurrentPage()
+}
+
+// newChunk starts the chunk of a leaf whose metadata is meta; bounds take those of its pages, if they are wanted.
+func newChunk(meta *metadata.ColumnChunkMetaDataBuilder, pager file.PageWriter, props *parquet.WriterProperties, shared *pageRoom, bounds metadata.ColumnIndexBuilder) chunkWriter {
 	p := chunkPages{
-		meta: meta, pager: pager, limit: int(props.DataPageSize()), pageRoom: shared,
+		meta: meta, pager: pager, limit: int(props.DataPageSize()), pageRoom: shared, bounds: bounds,
 		maxDef: meta.Descr().MaxDefinitionLevel(), maxRep: meta.Descr().MaxRepetitionLevel(),
 	}
 	p.take()
@@ -51,7 +67,7 @@ func newChunk(meta *metadata.ColumnChunkMetaDataBuilder, pager file.PageWriter, 
 	case parquet.Types.ByteArray:
 		return newBytesChunk(p, dict, dictLimit, props.StatisticsEnabledFor(path), int(props.MaxStatsSizeFor(path)))
 	default:
-		return libraryChunk{file.NewColumnChunkWriter(meta, pager, props)}
+		return &libraryChunk{ColumnChunkWriter: file.NewColumnChunkWriter(meta, pager, props), limit: int(props.DataPageSize())}
 	}
 }
 
@@ -67,7 +83,12 @@ type chunkPages struct {
 	// def and rep are the levels of the page at hand, levels their number.
 	def, rep []int16
 	levels   int
-	// nulls and rows of values count for the whole chunk.
+	// rows and pageNulls are those of the page at hand, firstRow is its first one in the chunk.
+	rows, pageNulls int
+	firstRow        int64
+	// bounds take the bounds of pages for the index; nil if it has none.
+	bounds metadata.ColumnIndexBuilder
+	// nulls and values count for the whole chunk.
 	nulls, values int64
 	held          []*file.DataPageV1
 	size          int64
@@ -104,13 +125,24 @@ func (p *chunkPages) addLevels(slots, values int, def, rep []int16) {
 	p.levels += slots
 	p.values += int64(values)
 	p.nulls += int64(slots - values)
+	p.pageNulls += slots - values
 	if p.maxDef > 0 {
 		p.def = append(p.def, def...)
 	}
-	if p.maxRep > 0 {
-		p.rep = append(p.rep, rep...)
+	if p.maxRep == 0 {
+		p.rows += slots
+		return
+	}
+	p.rep = append(p.rep, rep...)
+	for _, l := range rep {
+		if l == 0 {
+			p.rows++
+		}
 	}
 }
+
+// full reports whether the page at hand has as many rows, or levels, as a page may have.
+func (p *chunkPages) full() bool { return p.rows >= pageRows || p.levels*4 >= p.limit }
 
 // begin starts the page at hand with its levels; the caller appends the values.
 func (p *chunkPages) begin() []byte {
@@ -145,9 +177,10 @@ func (p *chunkPages) end(page []byte, enc parquet.Encoding, hold bool) error {
 	}
 	p.size += int64(len(data))
 	d := file.NewDataPageV1WithConfig(memory.NewBufferBytes(data), parquet.Encodings.RLE, parquet.Encodings.RLE, file.DataPageConfig{
-		Num: int32(p.levels), Encoding: enc, UncompressedSize: int32(len(page)),
+		Num: int32(p.levels), Encoding: enc, UncompressedSize: int32(len(page)), FirstRowIndex: p.firstRow,
 	})
-	p.def, p.rep, p.levels = p.def[:0], p.rep[:0], 0
+	p.firstRow += int64(p.rows)
+	p.def, p.rep, p.levels, p.rows, p.pageNulls = p.def[:0], p.rep[:0], 0, 0, 0
 	if hold {
 		p.held = append(p.held, d)
 		return nil
@@ -214,6 +247,11 @@ func (p *chunkPages) finish(hasDict, gaveUp, stats bool, least, most []byte) err
 			s.SetMax(most)
 		}
 		p.meta.SetStats(s)
+	}
+	if p.bounds != nil {
+		if err := p.bounds.Finish(); err != nil {
+			return fmt.Errorf("indexing pages: %w", err)
+		}
 	}
 	return p.pager.Close(hasDict, gaveUp)
 }

@@ -25,9 +25,11 @@ type columnReader struct {
 	leaf     int
 	optional bool
 	cr       chunkReader
-	offset   int64
-	def      []int16
-	readN    func(c *columnReader, n int) (arrow.Array, error)
+	// pages is the index of the open row group.
+	pages  *groupIndex
+	offset int64
+	def    []int16
+	readN  func(c *columnReader, n int) (arrow.Array, error)
 	// nested reads a nested column, whose leaves it has; nil in a flat one.
 	nested *nestedReader
 }
@@ -69,10 +71,11 @@ func (c *columnReader) read(n int) (arrow.Array, error) {
 	return c.readN(c, n)
 }
 
-// open starts the column's part of a row group.
-func (c *columnReader) open(rg *file.RowGroupReader) (err error) {
+// open starts the column's part of a row group, whose index is pages.
+func (c *columnReader) open(rg *file.RowGroupReader, pages *groupIndex) (err error) {
+	c.pages = pages
 	if c.nested != nil {
-		c.offset, err = c.nested.open(rg)
+		c.offset, err = c.nested.open(rg, pages)
 		return err
 	}
 	if c.leaf < 0 {

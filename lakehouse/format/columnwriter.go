@@ -39,7 +39,14 @@ func newColumn(f columnar.Field) column {
 func (c *column) write(a arrow.Array) error {
 	c.nulls += int64(a.NullN())
 	if c.nested == nil {
-		return c.leaves[0].write(a)
+		leaf := &c.leaves[0]
+		if err := leaf.write(a); err != nil {
+			return err
+		}
+		if cw, ok := leaf.cw.(*libraryChunk); ok {
+			return cw.took(a.Len())
+		}
+		return nil
 	}
 	return c.nested.write(c.leaves, a)
 }

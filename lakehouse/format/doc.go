@@ -17,6 +17,11 @@
 // hybrid.go), other types by the library's chunk writers; its page writer makes
 // the pages of both.
 //
+// A page has 20,000 rows at most, and the page index behind the last row group says
+// where pages begin and what values they can hold (pageindex.go). Readers with a
+// Filter leave out row groups (groupskip.go) and then pages (pageskip.go), in files
+// of any writer that has an index.
+//
 // A nested column is one tree of leaves. Going down it, levelNode turns Arrow
 // lists, maps and structs into levels a whole array at a time (nestedwriter.go);
 // coming back, leafPages cuts the levels of each leaf at rows and nestedNode

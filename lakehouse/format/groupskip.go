@@ -17,19 +17,17 @@ import (
 // javaWriter is how the Java library names itself in its files.
 const javaWriter = "parquet-mr"
 
-// keepGroup asks the filter about row group g.
-func (r *Reader) keepGroup(g int) bool {
+// keepGroup asks the filter about row group g; asked are the columns that it wanted to know of.
+func (r *Reader) keepGroup(g int) (keep bool, asked []columnar.Field) {
 	if r.opts.Filter == nil {
-		return true
+		return true, nil
 	}
 	meta := r.fr.MetaData()
 	group := meta.RowGroups[g]
-	return r.opts.Filter.MayMatch(group.NumRows, func(f columnar.Field) (ColumnStats, bool) {
-		if f.Type.IsNested() {
-			return ColumnStats{}, false
-		}
-		leaf, col, err := leafOf(f.Name, meta.Schema.Root(), meta.Schema)
-		if err != nil || leaf < 0 || leaf >= len(group.Columns) || col.MaxRepetitionLevel() > 0 || col.MaxDefinitionLevel() > 1 {
+	keep = r.opts.Filter.MayMatch(group.NumRows, func(f columnar.Field) (ColumnStats, bool) {
+		asked = append(asked, f)
+		leaf, col := r.flatLeaf(f)
+		if leaf < 0 || leaf >= len(group.Columns) {
 			return ColumnStats{}, false
 		}
 		chunk := group.Columns[leaf].MetaData
@@ -49,6 +47,20 @@ func (r *Reader) keepGroup(g int) bool {
 		}
 		return out, true
 	})
+	return keep, asked
+}
+
+// flatLeaf finds the leaf of a column that is not nested, -1 if the file has none.
+func (r *Reader) flatLeaf(f columnar.Field) (int, *schema.Column) {
+	if f.Type.IsNested() {
+		return -1, nil
+	}
+	s := r.fr.MetaData().Schema
+	leaf, col, err := leafOf(f.Name, s.Root(), s)
+	if err != nil || leaf < 0 || col.MaxRepetitionLevel() > 0 || col.MaxDefinitionLevel() > 1 {
+		return -1, nil
+	}
+	return leaf, col
 }
 
 // boundsOf gives a lower and an upper bound in the form of the type; nil where the

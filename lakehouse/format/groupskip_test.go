@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"leat/internal/columnar"
+	"leat/lakehouse/format/formattest"
 )
 
 // groupSeen is what a filter was told of a row group.
@@ -87,66 +90,49 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestFilterIsToldTheTruth writes many row groups of random columns: what the filter is told holds
-// for their values, and the groups that it keeps come, with their places.
+// TestFilterIsToldTheTruth writes row groups and pages of random columns: what the filter is told holds
+// for their values, and the rows that it keeps come, with their places.
 func TestFilterIsToldTheTruth(t *testing.T) {
 	t.Parallel()
 	told := map[string]int{}
+	flat := flatFields()
 	rapid.Check(t, func(rt *rapid.T) {
-		fields := flatFields()
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 7))
+		deep := nestedFields()[1:]
+		fields := slices.Concat(flat, deep)
 		var batches [][]arrow.Array
-		for range rapid.IntRange(1, 8).Draw(rt, "groups") {
+		for range rapid.IntRange(1, 8).Draw(rt, "batches") {
 			nulls := rapid.SampledFrom([]float64{0, 0.1, 1}).Draw(rt, "nulls")
 			distinct := rapid.SampledFrom([]int64{1, 20, 1 << 30}).Draw(rt, "distinct")
-			cols := randomColumns(fields, rapid.IntRange(1, 60).Draw(rt, "rows"), distinct, nulls, rnd)
+			rows := rapid.IntRange(1, 60).Draw(rt, "rows")
+			cols := randomColumns(flat, rows, distinct, nulls, rnd)
 			for range rapid.IntRange(0, 4).Draw(rt, "odd floats") {
 				v := []float64{math.NaN(), math.Copysign(0, -1), 0, math.Inf(1), math.Inf(-1)}[rnd.IntN(5)]
 				cols[5].(*array.Float32).Float32Values()[rnd.IntN(cols[5].Len())] = float32(v)
 				cols[6].(*array.Float64).Float64Values()[rnd.IntN(cols[6].Len())] = v
 			}
-			batches = append(batches, cols)
+			s := formattest.Values{Rand: rnd, Nulls: nulls, Entries: 3}
+			batches = append(batches, append(cols, s.Columns(deep, rows)...))
 		}
-		content, _ := writeFile(t, fields, Options{PageSize: 1, BlockSize: 1}, batches...)
-		f := &tellingFilter{fields: fields, keep: func() bool { return rnd.IntN(2) == 0 }}
-		r, err := OpenReader(memFile{bytes.NewReader(content)}, "f.parquet", fields, ReadOptions{BatchRows: 25, Filter: f})
-		if err != nil {
-			rt.Fatal(err)
+		opts := Options{
+			PageSize: rapid.SampledFrom([]int64{1, 40, 300, 0}).Draw(rt, "page size"), BlockSize: rapid.SampledFrom([]int64{1, 10_000}).Draw(rt, "block size"),
 		}
-		defer r.Close()
-		group, at, before := -1, 0, 0
-		for {
-			cols, n, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
+		content, _ := writeFile(t, fields, opts, batches...)
+		whole := make([]arrow.Array, len(fields))
+		for i := range fields {
+			parts := make([]arrow.Array, len(batches))
+			for k := range batches {
+				parts[k] = batches[k][i]
 			}
-			if err != nil {
+			var err error
+			if whole[i], err = array.Concatenate(parts, memory.DefaultAllocator); err != nil {
 				rt.Fatal(err)
 			}
-			for group < 0 || at == batches[group][0].Len() || !f.groups[group].keep {
-				if group >= 0 {
-					before += batches[group][0].Len()
-				}
-				group, at = group+1, 0
-			}
-			if int(r.FirstRow()) != before+at {
-				rt.Fatalf("the batch begins with row %d, want %d", r.FirstRow(), before+at)
-			}
-			for i := range cols {
-				if want := array.NewSlice(batches[group][i], int64(at), int64(at+n)); !array.ApproxEqual(want, cols[i], array.WithNaNsEqual(true)) {
-					rt.Fatalf("column %s of rows %d to %d of group %d:\nwant %v\ngot  %v", fields[i].Name, at, at+n, group, want, cols[i])
-				}
-				cols[i].Release()
-			}
-			at += n
 		}
-		if len(f.groups) != len(batches) {
-			rt.Fatalf("the filter was asked about %d groups of %d", len(f.groups), len(batches))
-		}
-		for g, seen := range f.groups {
-			for i := range fields {
-				checkTold(rt, seen, i, fields[i], batches[g][i], told)
-			}
+		f := &tellingFilter{fields: flat, keep: func() bool { return rnd.IntN(2) == 0 }}
+		got := readKept(rt, content, fields, whole, f)
+		if want := wantKept(rt, f, whole, told); !slices.Equal(got, want) {
+			rt.Fatalf("rows %v came, want %v", got, want)
 		}
 	})
 	for _, f := range flatFields() {
@@ -164,22 +150,108 @@ func TestFilterIsToldTheTruth(t *testing.T) {
 	}
 }
 
-// checkTold checks what was told of column i of a group with the values of a.
-func checkTold(t *rapid.T, seen groupSeen, i int, f columnar.Field, a arrow.Array, told map[string]int) {
-	s := seen.stats[i]
-	if !seen.known[i] && seen.rows == int64(a.Len()) {
-		return
+// TestGivenUpDictionariesHaveBounds begins a page by a dictionary and goes on without: the bounds are those of all its values.
+func TestGivenUpDictionariesHaveBounds(t *testing.T) {
+	t.Parallel()
+	fields := []columnar.Field{{ID: 0, Name: "s", Type: columnar.StringType()}, {ID: 1, Name: "n", Type: columnar.Of(columnar.BigInt)}}
+	texts, numbers := array.NewStringBuilder(memory.DefaultAllocator), array.NewInt64Builder(memory.DefaultAllocator)
+	for i := range 3 * dictionaryTrial {
+		v := (i*7919 + 3) % 9973 // the least and the greatest are among the first
+		if i < 2 {
+			v = 9973 * i
+		}
+		texts.Append(fmt.Sprintf("%05d", v))
+		numbers.Append(int64(v) << 20)
 	}
-	if seen.rows != int64(a.Len()) || s.Nulls != int64(a.NullN()) {
-		t.Fatalf("column %s: %d rows, known: %v, %d nulls, want %d rows and %d nulls", f.Name, seen.rows, seen.known[i], s.Nulls, a.Len(), a.NullN())
+	whole := []arrow.Array{texts.NewArray(), numbers.NewArray()}
+	var batches [][]arrow.Array
+	for from := int64(0); from < int64(whole[0].Len()); from += 1000 {
+		to := min(from+1000, int64(whole[0].Len()))
+		batches = append(batches, []arrow.Array{array.NewSlice(whole[0], from, to), array.NewSlice(whole[1], from, to)})
 	}
-	if s.MinMax == nil {
-		return
+	for _, pageSize := range []int64{0, 9000} {
+		content, _ := writeFile(t, fields, Options{PageSize: pageSize}, batches...)
+		f, told := &tellingFilter{fields: fields, keep: func() bool { return true }}, map[string]int{}
+		got := readKept(t, content, fields, whole, f)
+		if want := wantKept(t, f, whole, told); !slices.Equal(got, want) || told["s"] < 2 || told["n"] < 2 {
+			t.Errorf("%d rows came, want %d; bounds were told %v times", len(got), len(want), told)
+		}
 	}
-	told[f.Name]++
-	for k := range a.Len() {
-		if a.IsValid(k) && (orderOf(s.MinMax, 0, a, k) > 0 || orderOf(s.MinMax, 1, a, k) < 0) {
-			t.Fatalf("column %s of type %s: value %s is not within %v", f.Name, f.Type, a.ValueStr(k), s.MinMax)
+}
+
+// readKept reads a file, compares what comes with the rows of whole at the same place, and gives the places.
+func readKept(t rapid.TB, content []byte, fields []columnar.Field, whole []arrow.Array, f Filter) (rows []int64) {
+	r, err := OpenReader(memFile{bytes.NewReader(content)}, "f.parquet", fields, ReadOptions{BatchRows: 25, Filter: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		cols, n, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := r.FirstRow()
+		for i := range cols {
+			if want := array.NewSlice(whole[i], at, at+int64(n)); !array.ApproxEqual(want, cols[i], array.WithNaNsEqual(true)) {
+				t.Fatalf("column %s of rows %d to %d:\nwant %v\ngot  %v", fields[i].Name, at, at+int64(n), want, cols[i])
+			}
+			cols[i].Release()
+		}
+		for k := range n {
+			rows = append(rows, at+int64(k))
+		}
+	}
+}
+
+// wantKept gives the rows that a filter kept, which is asked about a row group and then about parts of it, and
+// checks what it was told.
+func wantKept(t rapid.TB, f *tellingFilter, whole []arrow.Array, told map[string]int) (rows []int64) {
+	calls, at := f.groups, int64(0)
+	for len(calls) > 0 {
+		group := calls[0]
+		calls = calls[1:]
+		checkTold(t, group, f.fields, whole, at, told)
+		for from := at; group.keep && from < at+group.rows; calls = calls[1:] {
+			if len(calls) == 0 {
+				t.Fatalf("the filter was not asked about the rows from %d on", from)
+			}
+			part := calls[0]
+			checkTold(t, part, f.fields, whole, from, told)
+			for i := from; part.keep && i < from+part.rows; i++ {
+				rows = append(rows, i)
+			}
+			from += part.rows
+		}
+		at += group.rows
+	}
+	if n := int64(whole[0].Len()); at != n {
+		t.Fatalf("the filter was asked about %d rows of %d", at, n)
+	}
+	return rows
+}
+
+// checkTold checks what was told of the rows from at on.
+func checkTold(t rapid.TB, seen groupSeen, fields []columnar.Field, whole []arrow.Array, at int64, told map[string]int) {
+	for i, f := range fields {
+		a, s := array.NewSlice(whole[i], at, at+seen.rows), seen.stats[i]
+		if !seen.known[i] {
+			continue
+		}
+		if s.Nulls != int64(a.NullN()) && s.Nulls != -1 {
+			t.Fatalf("column %s: %d nulls of %d values, want %d", f.Name, s.Nulls, a.Len(), a.NullN())
+		}
+		if s.MinMax == nil {
+			continue
+		}
+		told[f.Name]++
+		for k := range a.Len() {
+			if a.IsValid(k) && (orderOf(s.MinMax, 0, a, k) > 0 || orderOf(s.MinMax, 1, a, k) < 0) {
+				t.Fatalf("column %s of type %s: value %s is not within %v", f.Name, f.Type, a.ValueStr(k), s.MinMax)
+			}
 		}
 	}
 }

@@ -22,9 +22,11 @@ type intChunk[T int32 | int64] struct {
 	gaveUp bool
 	vals   []T
 	dense  []T
-	least  T
-	most   T
-	room   *intRoom[T]
+	// least and most are those of the pages before the one at hand, if there was a value.
+	least, most         T
+	bounded             bool
+	pageLeast, pageMost T
+	room                *intRoom[T]
 }
 
 func newIntChunk[T int32 | int64](p chunkPages, dict, delta bool, limit int) *intChunk[T] {
@@ -85,7 +87,7 @@ func (c *intChunk[T]) WriteBatch(values []T, def, rep []int16) (int64, error) {
 	}
 	slots := max(len(values), len(def))
 	for slot, at := 0, 0; slot < slots; {
-		to := min(slots, slot+max(1, c.limit/c.width()-len(c.vals)))
+		to := min(slots, slot+max(1, min(c.limit/c.width()-len(c.vals), pageRows-c.rows)))
 		n := to - slot
 		var d []int16
 		if def != nil {
@@ -114,10 +116,10 @@ func (c *intChunk[T]) WriteBatchSpacedWithError(values []T, def, _ []int16, vali
 // add takes values of one page.
 func (c *intChunk[T]) add(values []T, slots int, def, rep []int16) error {
 	for i, v := range values {
-		if i == 0 && c.values == 0 {
-			c.least, c.most = v, v
+		if i == 0 && len(c.vals) == 0 {
+			c.pageLeast, c.pageMost = v, v
 		}
-		c.least, c.most = min(c.least, v), max(c.most, v)
+		c.pageLeast, c.pageMost = min(c.pageLeast, v), max(c.pageMost, v)
 	}
 	c.addLevels(slots, len(values), def, rep)
 	c.vals = append(c.vals, values...)
@@ -128,7 +130,7 @@ func (c *intChunk[T]) add(values []T, slots int, def, rep []int16) error {
 			}
 		}
 	}
-	if len(c.vals)*c.width() >= c.limit || c.levels*4 >= c.limit {
+	if len(c.vals)*c.width() >= c.limit || c.full() {
 		return c.flush()
 	}
 	return nil
@@ -164,6 +166,9 @@ func (c *intChunk[T]) dropDictionary() error {
 
 // flush ends the page at hand.
 func (c *intChunk[T]) flush() error {
+	if err := c.endBounds(); err != nil {
+		return err
+	}
 	page, enc := c.begin(), parquet.Encodings.Plain
 	switch {
 	case len(c.vals) == 0: // nulls alone are read whatever the encoding is, without a dictionary too
@@ -180,6 +185,18 @@ func (c *intChunk[T]) flush() error {
 	}
 	c.vals = c.vals[:0]
 	return c.end(page, enc, c.dict != nil)
+}
+
+// endBounds notes the bounds of the page at hand.
+func (c *intChunk[T]) endBounds() error {
+	if len(c.vals) == 0 {
+		return c.noteBounds(nil, nil)
+	}
+	if !c.bounded {
+		c.least, c.most, c.bounded = c.pageLeast, c.pageMost, true
+	}
+	c.least, c.most = min(c.least, c.pageLeast), max(c.most, c.pageMost)
+	return c.noteBounds(appendPlain(nil, []T{c.pageLeast}, c.width()), appendPlain(nil, []T{c.pageMost}, c.width()))
 }
 
 // Close ends the chunk.
@@ -200,7 +217,7 @@ func (c *intChunk[T]) Close() error {
 		}
 	}
 	var least, most []byte
-	if c.values > 0 {
+	if c.bounded {
 		least, most = appendPlain(nil, []T{c.least}, c.width()), appendPlain(nil, []T{c.most}, c.width())
 	}
 	c.giveRoom()

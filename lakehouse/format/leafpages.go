@@ -25,6 +25,7 @@ type leafPages interface {
 	chunkReader
 	// fill goes on to the next rows rows and gives their levels, valid until the next fill.
 	fill(rows int) (def, rep []int16, err error)
+	pageSeeker
 }
 
 // leafShape is what a leaf's levels mean.

@@ -171,8 +171,9 @@ func (r *nestedReader) addLeaf(f columnar.Field, n schema.Node, slotDef int16) (
 }
 
 // open starts the leaves of a row group and gives the offset of the first.
-func (r *nestedReader) open(rg *file.RowGroupReader) (int64, error) {
+func (r *nestedReader) open(rg *file.RowGroupReader, pages *groupIndex) (int64, error) {
 	for i, l := range r.leaves {
+		l.columnReader.pages = pages
 		cr, at, err := openChunk(rg, l.leaf)
 		if i == 0 || err != nil {
 			r.leaves[0].offset = at

@@ -23,6 +23,8 @@ type valuePages[P any] struct {
 	index  hybridReader
 	at     []uint32
 
+	// begun says that a page was read, so that the dictionary was too.
+	begun bool
 	// left are the slots of the page not read yet.
 	left   int
 	levels hybridReader
@@ -87,20 +89,26 @@ func (v *valuePages[P]) nextPage() (bool, error) {
 			v.err = v.pages.Err()
 			return false, v.err
 		}
-		var err error
-		switch p := v.pages.Page().(type) {
-		case *file.DictionaryPage:
-			err = v.readDictionary(p)
-		case *file.DataPageV1:
-			err = v.startV1(p)
-		case *file.DataPageV2:
-			err = v.startV2(p)
-		}
-		if err != nil {
+		if err := v.begin(v.pages.Page()); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// begin takes a page.
+func (v *valuePages[P]) begin(p file.Page) error {
+	v.begun = true
+	switch p := p.(type) {
+	case *file.DictionaryPage:
+		return v.readDictionary(p)
+	case *file.DataPageV1:
+		return v.startV1(p)
+	case *file.DataPageV2:
+		return v.startV2(p)
+	default:
+		return nil
+	}
 }
 
 func (v *valuePages[P]) readDictionary(p *file.DictionaryPage) error {

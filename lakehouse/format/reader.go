@@ -28,8 +28,8 @@ type ReadOptions struct {
 	BufferSize int64
 	// Mem allocates the arrays; nil means the Go allocator. Its memory need not be zeroed.
 	Mem memory.Allocator
-	// Filter leaves out stripes and row groups of ORC files and row groups of Parquet
-	// files; nil keeps all, and so do other formats.
+	// Filter leaves out stripes and row groups of ORC files, and row groups and pages of
+	// Parquet files; nil keeps all, and so do other formats.
 	Filter Filter
 }
 
@@ -44,12 +44,15 @@ type Reader struct {
 	fr   *file.Reader
 	opts ReadOptions
 	cols []columnReader
-	// group is the next row group, left the rows of the open one not yet given.
+	// group is the next row group, spans are rows of the open one to give yet, and pos is the row
+	// of it that the columns stand at.
 	group int
-	left  int64
+	spans []rowSpan
+	pos   int64
 	rows  int64
-	// at is the place in the file of the next row, first that of the last batch.
-	at, first int64
+	// before are the rows of the file before the open row group, next those before the next one;
+	// first is the place in the file of the last batch.
+	before, next, first int64
 }
 
 // OpenReader opens the file f, whose path is only for error text. wanted are
@@ -117,7 +120,7 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 		}
 	}()
 	defer recoverInto(&err, "decoding")
-	for r.left == 0 {
+	for len(r.spans) == 0 {
 		if r.group >= r.fr.NumRowGroups() {
 			return nil, 0, io.EOF
 		}
@@ -125,7 +128,11 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 			return nil, 0, notEOF(err)
 		}
 	}
-	n := int(min(r.left, int64(r.opts.BatchRows)))
+	s := &r.spans[0]
+	if at, err = r.seek(s.from); err != nil {
+		return nil, 0, notEOF(err)
+	}
+	n := int(min(s.to-s.from, int64(r.opts.BatchRows)))
 	cols = make([]arrow.Array, len(r.cols))
 	for i := range r.cols {
 		at = r.cols[i].offset
@@ -133,39 +140,45 @@ func (r *Reader) Next() (cols []arrow.Array, rows int, err error) {
 			return cols, 0, fmt.Errorf("decoding column %s: %w", r.cols[i].field.Name, notEOF(err))
 		}
 	}
-	r.left -= int64(n)
-	r.first = r.at
-	r.at += int64(n)
+	r.first = r.before + s.from
+	s.from += int64(n)
+	r.pos = s.from
+	if s.from == s.to {
+		r.spans = r.spans[1:]
+	}
 	return cols, n, nil
 }
 
 // FirstRow is the number, within the file, of the first row of the last batch.
 func (r *Reader) FirstRow() int64 { return r.first }
 
-// nextGroup goes on to the next row group, and over it if the filter does.
+// nextGroup starts the next row group, or goes over it if the filter does, and gives the file offset concerned.
 func (r *Reader) nextGroup() (at int64, err error) {
-	if !r.keepGroup(r.group) {
-		r.at += max(0, r.fr.MetaData().RowGroup(r.group).NumRows())
-		r.group++
+	g := r.group
+	r.group++
+	rg := r.fr.RowGroup(g)
+	rows := rg.NumRows()
+	if rows < 0 {
+		return 0, fmt.Errorf("row group %d has %d rows", g, rows)
+	}
+	r.before, r.next, r.pos = r.next, r.next+rows, 0
+	keep, asked := r.keepGroup(g)
+	if !keep || rows == 0 {
 		return 0, nil
 	}
-	return r.openGroup()
-}
-
-// openGroup starts the next row group and gives the file offset concerned.
-func (r *Reader) openGroup() (at int64, err error) {
-	rg := r.fr.RowGroup(r.group)
-	r.left = rg.NumRows()
-	if r.left < 0 {
-		return 0, fmt.Errorf("row group %d has %d rows", r.group, r.left)
+	pages, err := r.indexOf(g)
+	if err != nil {
+		return 0, err
+	}
+	if r.spans, err = r.keepPages(pages, rows, asked); err != nil || len(r.spans) == 0 {
+		return 0, err
 	}
 	for i := range r.cols {
 		c := &r.cols[i]
-		if err := c.open(rg); err != nil {
+		if err := c.open(rg, pages); err != nil {
 			return c.offset, fmt.Errorf("opening column %s: %w", c.field.Name, err)
 		}
 	}
-	r.group++
 	return 0, nil
 }
 

@@ -30,6 +30,7 @@ type Writer struct {
 	fields []columnar.Field
 	props  *parquet.WriterProperties
 	meta   *metadata.FileMetaDataBuilder
+	index  *metadata.PageIndexBuilder
 	sink   tellWriter
 	cols   []column
 	rows   int64
@@ -90,7 +91,9 @@ func NewWriter(w io.Writer, fields []columnar.Field, opts Options) (wr *Writer, 
 	if wr.props, err = opts.properties(fields); err != nil {
 		return nil, err
 	}
-	wr.meta = metadata.NewFileMetadataBuilder(schema.NewSchema(root), wr.props, nil)
+	columns := schema.NewSchema(root)
+	wr.meta = metadata.NewFileMetadataBuilder(columns, wr.props, nil)
+	wr.index = &metadata.PageIndexBuilder{Schema: columns}
 	for i, f := range fields {
 		wr.cols[i] = newColumn(f)
 	}
@@ -151,7 +154,9 @@ func (w *Writer) WriteColumns(rows int, give func(col int, put func(arrow.Array)
 	if err = w.cutRowGroup(); err != nil {
 		return err
 	}
-	w.rg, w.leaf = w.meta.AppendRowGroup(), 0
+	if err = w.beginRowGroup(); err != nil {
+		return err
+	}
 	for i := range w.cols {
 		c, name, n := &w.cols[i], w.fields[i].Name, 0
 		if err = w.openColumn(i, len(c.leaves) > 1); err != nil {
@@ -175,9 +180,19 @@ func (w *Writer) WriteColumns(rows int, give func(col int, put func(arrow.Array)
 	return w.endRowGroup(rows)
 }
 
+func (w *Writer) beginRowGroup() error {
+	if err := w.index.AppendRowGroup(); err != nil {
+		return fmt.Errorf("starting a row group: %w", err)
+	}
+	w.rg, w.leaf = w.meta.AppendRowGroup(), 0
+	return nil
+}
+
 // openRowGroup starts a row group and the chunks of all leaves.
 func (w *Writer) openRowGroup() error {
-	w.rg, w.leaf = w.meta.AppendRowGroup(), 0
+	if err := w.beginRowGroup(); err != nil {
+		return err
+	}
 	for i := range w.cols {
 		if err := w.openColumn(i, true); err != nil {
 			return err
@@ -196,7 +211,11 @@ func (w *Writer) openColumn(i int, buffered bool) error {
 		if err != nil {
 			return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
 		}
-		w.cols[i].leaves[k].cw = newChunk(meta, pager, w.props, w.room)
+		bounds, err := w.indexed(pager, meta)
+		if err != nil {
+			return fmt.Errorf("starting column %s: %w", w.fields[i].Name, err)
+		}
+		w.cols[i].leaves[k].cw = newChunk(meta, pager, w.props, w.room, bounds)
 		w.leaf++
 	}
 	return nil
@@ -292,8 +311,11 @@ func (w *Writer) Close() (info FileInfo, err error) {
 	return info, nil
 }
 
-// writeFooter ends the file: metadata, their length, magic.
+// writeFooter ends the file: the index of pages, metadata, their length, magic.
 func (w *Writer) writeFooter() (*metadata.FileMetaData, error) {
+	if err := w.writeIndex(); err != nil {
+		return nil, err
+	}
 	meta, err := w.meta.Finish()
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 
 // ColumnStats is what is known of a column of a file, a stripe or a row group.
 type ColumnStats struct {
-	// Nulls is the number of nulls, exact for what a Writer returns.
+	// Nulls is the number of nulls, exact for what a Writer returns; -1 where a Filter is not told.
 	Nulls int64
 	// MinMax has two entries, a minimum and a maximum in the form of
 	// columnar.ArrowType: exact for what a Writer returns, else bounds. It is nil

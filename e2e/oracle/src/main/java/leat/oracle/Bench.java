@@ -74,7 +74,7 @@ final class Bench {
     }
 
     /** Wall and processor time since it was made. */
-    private static final class Clock {
+    static final class Clock {
         final com.sun.management.OperatingSystemMXBean os =
                 (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
         final long wall = System.nanoTime();

@@ -156,7 +156,7 @@ public final class Oracle {
         if (flags.containsKey("snapshot") && (cmd.equals("rows") || cmd.equals("count")))
             options.put(CoreOptions.SCAN_SNAPSHOT_ID.key(), flags.get("snapshot"));
         if (cmd.equals("rows")) {
-            Tables.read(t, options, tmp, flags.containsKey("kinds"), out::accept);
+            Tables.read(t, options, flags.get("where"), tmp, flags.containsKey("kinds"), out::accept);
             return;
         }
         FileStoreTable x = (FileStoreTable) t;
@@ -187,6 +187,7 @@ public final class Oracle {
                     out.accept(f);
                 break;
             case "bench-read": out.accept(Bench.read(x, need("column"), tmp)); break;
+            case "bench-query": for (ObjectNode q : BenchQuery.all(x, tmp)) out.accept(q); break;
             case "bench-compact": out.accept(Bench.compact(x, tmp)); break;
             case "analyze": Tables.analyze(x); break;
             case "compete": compete(c); break;

@@ -9,6 +9,8 @@ import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.manifest.*;
 import org.apache.paimon.operation.FileStoreScan;
 import org.apache.paimon.options.Options;
+import org.apache.paimon.predicate.Predicate;
+import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.shade.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -41,13 +43,33 @@ public final class Tables {
 
     // ------------------------------------------------------------------ read
 
-    public static void read(Table t, Map<String, String> opts, String tmp, boolean kinds, Consumer<ObjectNode> out)
+    /** Reads a table; where, if set, is a JSON list of conditions on columns, pushed down and applied. */
+    public static void read(Table t, Map<String, String> opts, String where, String tmp, boolean kinds, Consumer<ObjectNode> out)
             throws Exception {
         Table x = opts.isEmpty() ? t : t.copy(opts);
         RowType rt = x.rowType();
         ReadBuilder rb = x.newReadBuilder();
+        if (where != null) rb = rb.withFilter(conditions(where, rt));
         TableRead rd = rb.newRead().withIOManager(IOManager.create(tmp));
+        if (where != null) rd = rd.executeFilter();
         for (Split s : rb.newScan().plan().splits()) drain(rd, s, rt, null, kinds, out);
+    }
+
+    static List<Predicate> conditions(String where, RowType rt) throws Exception {
+        PredicateBuilder b = new PredicateBuilder(rt);
+        List<Predicate> all = new ArrayList<>();
+        for (JsonNode n : Json.M.readTree(where)) {
+            int i = b.indexOf(n.get("column").asText());
+            Object v = n.hasNonNull("value") ? Json.toValue(n.get("value"), rt.getTypeAt(i)) : null;
+            switch (n.get("op").asText()) {
+                case "=": all.add(b.equal(i, v)); break;
+                case "<": all.add(b.lessThan(i, v)); break;
+                case ">=": all.add(b.greaterOrEqual(i, v)); break;
+                case "null": all.add(b.isNull(i)); break;
+                default: throw new IllegalArgumentException("operator " + n.get("op"));
+            }
+        }
+        return all;
     }
 
     static void drain(TableRead rd, Split s, RowType rt, Long snapshot, boolean kinds, Consumer<ObjectNode> out)
