@@ -58,13 +58,6 @@ func (s *Session) deleteStatement(ctx context.Context, v *sqlfront.Delete) {
 
 // startChange finds the table and makes the query that reads its rows.
 func (s *Session) startChange(ctx context.Context, c *rowChange) bool {
-	if s.script {
-		s.fail(&diag.Error{
-			Domain: diag.User, Code: diag.CodeUnsupported, Pos: c.at, Msg: c.word + " does not run in the script of a job, which may be run again",
-			Hint: "run it by itself: leat shell -f FILE, or leat shell -e '" + c.word + " …'",
-		})
-		return false
-	}
 	c.target = s.findTable(ctx, c.name)
 	if c.target == nil {
 		return false

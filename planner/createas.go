@@ -81,14 +81,16 @@ func (s *Session) replacing(ctx context.Context, v *sqlfront.CreateTable) (there
 		return false, false
 	}
 	full := fullName(c, db, name)
+	// The script of a job is run again, and finds the table.
+	ofJob := s.script && !s.bounded(v.AsQuery)
 	switch {
-	case v.OrReplace && s.script:
+	case v.OrReplace && ofJob:
 		s.fail(&diag.Error{
 			Domain: diag.User, Code: diag.CodeUnsupported, Pos: v.Pos(), Msg: "a table is not replaced in the script of a job, which may be run again",
 			Hint: "replace it once: leat shell -e 'CREATE OR REPLACE TABLE …'",
 		})
 		return false, false
-	case !exists, s.script:
+	case !exists, ofJob:
 		return false, true
 	case v.OrReplace:
 		return false, s.dropReplaced(ctx, v, full)
@@ -130,7 +132,7 @@ func (s *Session) columnsOf(ctx context.Context, q *sqlfront.Query) ([]columnar.
 	if rows, at, ok := constantRows(q); ok {
 		return s.constantColumns(q, rows, at)
 	}
-	if !s.script && s.bounded(q) {
+	if s.bounded(q) {
 		body := unionBranches(q.Body)[0]
 		one := q
 		if body != q.Body {

@@ -73,14 +73,26 @@ func (s *Session) planWrite(ctx context.Context, st sqlfront.Statement) bool {
 	return true
 }
 
-// insertNow plans an INSERT to be carried out at once. It declines, without an
-// error, an INSERT that reads from a source of a job, or writes to other than a
-// lake table.
-func (s *Session) insertNow(ctx context.Context, v *sqlfront.Insert) bool {
-	if s.script || len(v.Target.Parts) > 3 || !s.bounded(v.Query) {
-		return false
+// onceOnly says that statements that write at once are none of a job's script: a job
+// is run again, with all of its script.
+func (s *Session) onceOnly() {
+	for i := range s.result.Steps {
+		st := &s.result.Steps[i]
+		if st.Kind != StepWrite {
+			continue
+		}
+		word := map[Change]string{Inserting: "an INSERT over what is there already", Updating: "UPDATE", Deleting: "DELETE"}[st.Write.Change]
+		s.fail(&diag.Error{
+			Domain: diag.User, Code: diag.CodeUnsupported, Pos: st.Pos, Msg: word + " does not run in the script of a job, which may be run again",
+			Hint: "put it into a script of its own, or run it by leat shell -e '…'",
+		})
 	}
-	if c := s.catalogOf(v.Target); c == nil || c.lake == nil {
+}
+
+// insertNow plans an INSERT to be carried out at once. It declines, without an
+// error, an INSERT that reads from a source of a job, or whose target cannot take it.
+func (s *Session) insertNow(ctx context.Context, v *sqlfront.Insert) bool {
+	if len(v.Target.Parts) > 3 || !s.bounded(v.Query) || s.catalogOf(v.Target) == nil {
 		return false
 	}
 	before := len(s.errs)
@@ -89,10 +101,13 @@ func (s *Session) insertNow(ctx context.Context, v *sqlfront.Insert) bool {
 		return true
 	}
 	writer, ok := target.connector.(connect.StatementWriter)
-	if !target.lake || !ok {
+	if !ok || v.Overwrite && !target.lake {
 		return false
 	}
 	c, db, name, _ := s.resolve(v.Target)
+	if !target.lake {
+		c = nil // nothing of a warehouse is opened
+	}
 	st := s.step(StepWrite, v.Pos(), c, db, name)
 	st.Write = &Write{Target: target.def, Writer: writer, Overwrite: v.Overwrite, Dynamic: true}
 	for i, f := range target.def.Schema.Fields {

@@ -118,6 +118,10 @@ func (sc *lakeScope) fromRows(v *sqlfront.TableName, alias string, t *table, rea
 		return "", false
 	}
 	n, a, def := len(b.out.Tables), b.alias(), rel.scan.def
+	if isEndless(reader, def) {
+		b.s.fail(endless(v.Name.At, t.full))
+		return "", false
+	}
 	b.out.Tables = append(b.out.Tables, LakeTable{Table: t.full, Columns: def.Schema, Rows: reader, Definition: def})
 	physical := &lakeRelation{}
 	for i, f := range def.Schema.Fields {

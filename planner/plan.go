@@ -166,6 +166,8 @@ type Query struct {
 	// Rows reads Table, which is no lake table, as it is now.
 	Rows  connect.RowReader
 	Table *connect.Table
+	// Endless says that the rows of Table go on until the query is stopped.
+	Endless bool
 	// Follow gives the changes of the table, too, as they come, with the kind of each
 	// in front.
 	Follow bool

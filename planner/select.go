@@ -138,6 +138,15 @@ func (s *Session) rowScan(ref *sqlfront.TableName, t *table, reader connect.RowR
 	return s.builder.tableRelation(sc)
 }
 
+func isEndless(reader connect.RowReader, t *connect.Table) bool {
+	e, ok := reader.(connect.Endless)
+	return ok && e.Endless(t)
+}
+
+func endless(at diag.Pos, table string) *diag.Error {
+	return &diag.Error{Domain: diag.User, Code: diag.CodeUnsupported, Pos: at, Msg: fmt.Sprintf("table %s has no end, and this query needs all of its rows", table), Hint: "set 'number-of-rows', or select rows as they are with a LIMIT"}
+}
+
 // bindRows binds a query over a table that its connector reads as it is now.
 func (s *Session) bindRows(at diag.Pos, q *sqlfront.Query, sel *sqlfront.Select, ref *sqlfront.TableName, t *table, reader connect.RowReader) (Step, bool) {
 	rel, ok := s.rowScan(ref, t, reader)
@@ -147,6 +156,16 @@ func (s *Session) bindRows(at diag.Pos, q *sqlfront.Query, sel *sqlfront.Select,
 	rel.alias = ref.Name.Parts[len(ref.Name.Parts)-1].Text
 	st := s.step(StepSelect, at, nil, "", t.full)
 	st.Select = &Query{Rows: reader, Table: rel.scan.def, Input: rel.scan.def.Schema, Limit: -1}
+	if isEndless(reader, rel.scan.def) {
+		if isCountStar(sel) || s.script && q.Limit == nil {
+			s.fail(endless(ref.Name.At, t.full))
+			return Step{}, false
+		}
+		st.Select.Endless = true
+		if q.Limit == nil {
+			s.notice(configs.Notice{Pos: at, Key: "endless SELECT", Msg: fmt.Sprintf("table %s has no end: this SELECT goes on until Ctrl-C; add LIMIT, or set 'number-of-rows'", t.full)})
+		}
+	}
 	before := len(s.errs)
 	s.bindItems(sel, renamed([]*relation{rel}, ref.Alias)[0], st.Select)
 	return st, s.bindLimits(q, st.Select) && len(s.errs) == before

@@ -230,6 +230,8 @@ func (s *Session) statement(ctx context.Context, st sqlfront.Statement) {
 		s.createView(ctx, v)
 	case *sqlfront.AlterView:
 		s.alterView(ctx, v)
+	case *sqlfront.AlterOptions:
+		s.alterOptions(ctx, v)
 	case *sqlfront.AlterTable:
 		s.alterTable(ctx, v)
 	case *sqlfront.Drop:
@@ -387,6 +389,9 @@ func (s *Session) finish() {
 		pl.Settings = s.settings
 		pl.useBefore()
 		s.result.Plan = pl
+		if s.script {
+			s.onceOnly()
+		}
 		if !configs.CheckpointInterval.IsSet(s.settings) {
 			s.notice(configs.Notice{Key: configs.CheckpointInterval.Key, Msg: fmt.Sprintf("'%s' is not set: leat checkpoints every %s", configs.CheckpointInterval.Key, configs.CheckpointInterval.Default)})
 		}

@@ -1,5 +1,7 @@
 package sqlfront
 
+import "strings"
+
 // alter reads ALTER TABLE; other objects become Unsupported.
 func (p *parser) alter() Statement {
 	p.i++
@@ -19,8 +21,7 @@ func (p *parser) alter() Statement {
 		}
 		return v
 	case "CATALOG", "DATABASE":
-		p.skipRest()
-		return &Unsupported{What: "ALTER " + t.up}
+		return p.alterOptions(t.up)
 	case "MATERIALIZED", "MODEL", "FUNCTION":
 		p.refuse(p.tokenPos(p.i-1), "ALTER "+t.up, "")
 		return nil
@@ -34,16 +35,7 @@ func (p *parser) alter() Statement {
 	case p.accept("SET"):
 		a.Action, a.Options = "SET", p.options()
 	case p.accept("RESET"):
-		a.Action = "RESET"
-		p.expectOp("(")
-		for !p.failed {
-			key, t := p.stringText("an option key")
-			a.Keys = append(a.Keys, Option{Key: key, KeyPos: p.posOf(t)})
-			if !p.acceptOp(",") {
-				break
-			}
-		}
-		p.expectOp(")")
+		a.Action, a.Keys = "RESET", p.optionKeys()
 	case p.accept("RENAME", "TO"):
 		a.Action, a.NewName = "RENAME TO", p.objectName("the new name")
 	case p.is("ADD"), p.is("MODIFY"), p.is("DROP"), p.is("RENAME"), p.is("PARTITION"):
@@ -207,4 +199,38 @@ func (p *parser) alterColumn(a *AlterTable) {
 		col.After = p.columnName("a column name")
 	}
 	a.Columns = append(a.Columns, col)
+}
+
+// optionKeys reads the keys of RESET in parentheses.
+func (p *parser) optionKeys() []Option {
+	var keys []Option
+	p.expectOp("(")
+	for !p.failed {
+		key, t := p.stringText("an option key")
+		keys = append(keys, Option{Key: key, KeyPos: p.posOf(t)})
+		if !p.acceptOp(",") {
+			break
+		}
+	}
+	p.expectOp(")")
+	return keys
+}
+
+// alterOptions reads ALTER CATALOG and ALTER DATABASE.
+func (p *parser) alterOptions(word string) Statement {
+	p.i++
+	a := &AlterOptions{Word: word, Name: p.objectName("the name of a " + strings.ToLower(word))}
+	switch {
+	case p.accept("SET"):
+		a.Action, a.Options = "SET", p.options()
+	case word == "CATALOG" && p.accept("RESET"):
+		a.Action, a.Options = "RESET", p.optionKeys()
+	case word == "CATALOG" && p.is("COMMENT"):
+		a.Action, a.Comment = "COMMENT", p.comment()
+	case word == "CATALOG":
+		p.unexpected("SET, RESET or COMMENT")
+	default:
+		p.unexpected("SET")
+	}
+	return a
 }

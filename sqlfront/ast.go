@@ -243,6 +243,17 @@ type CreateView struct {
 	Query   *Query
 }
 
+// AlterOptions is ALTER CATALOG or ALTER DATABASE.
+type AlterOptions struct {
+	Span
+	Word string // "CATALOG" or "DATABASE"
+	Name ObjectName
+	// Action is "SET", "RESET" (Options holds the keys) or "COMMENT".
+	Action  string
+	Options Options
+	Comment *string
+}
+
 // AlterView is ALTER VIEW … RENAME TO or AS; the other one of NewName and Query is empty.
 type AlterView struct {
 	Span

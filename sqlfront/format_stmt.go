@@ -47,6 +47,8 @@ func (w *writer) statement(st Statement) {
 		w.put(" AS\n")
 		w.sep = "\n"
 		w.query(s.Query)
+	case *AlterOptions:
+		w.alterOptions(s)
 	case *Drop:
 		w.drop(s)
 	case *Truncate:
@@ -345,5 +347,21 @@ func (w *writer) show(s *Show) {
 	if s.Like != nil {
 		w.putIf(s.NotLike, " NOT")
 		w.put(map[bool]string{true: " ILIKE ", false: " LIKE "}[s.ILike], QuoteString(*s.Like))
+	}
+}
+
+func (w *writer) alterOptions(s *AlterOptions) {
+	w.put("ALTER ", s.Word, " ")
+	w.object(s.Name)
+	w.put(" ", s.Action, " ")
+	switch s.Action {
+	case "COMMENT":
+		w.put(QuoteString(*s.Comment))
+	case "RESET":
+		w.put("(")
+		w.list(len(s.Options), ", ", func(i int) { w.put(QuoteString(s.Options[i].Key)) })
+		w.put(")")
+	default:
+		w.options(s.Options, false)
 	}
 }

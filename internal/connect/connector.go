@@ -187,6 +187,12 @@ type RowReader interface {
 	OpenRows(ctx context.Context, t *Table, env Env) (Rows, error)
 }
 
+// Endless is a RowReader that has tables without an end.
+type Endless interface {
+	// Endless reports whether the rows of t go on until a query stops.
+	Endless(t *Table) bool
+}
+
 // Rows are the rows of a table at one moment.
 type Rows interface {
 	// Estimate is about how many rows there are; negative if unknown.

@@ -35,6 +35,9 @@ func (a *application) query(ctx context.Context) error {
 	if a.step.Analyze != "" {
 		return placedAt(a.analyze(ctx, sel), a.step.Pos)
 	}
+	if a.step.Select.Endless {
+		return placedAt(a.endless(ctx, sel), a.step.Pos)
+	}
 	return placedAt(a.give(sel.Columns, func(take func(*columnar.Batch) error) error { return sel.Run(ctx, take) }), a.step.Pos)
 }
 
@@ -72,6 +75,28 @@ func (a *application) follow(ctx context.Context) error {
 	return a.out.End()
 }
 
+// endless gives rows as they come until it is stopped, which ends the result in good order.
+func (a *application) endless(ctx context.Context, sel *query.Select) error {
+	if err := a.out.Begin(sel.Columns); err != nil {
+		return err
+	}
+	flush := func() error { return nil }
+	if live, ok := a.out.(liveOutput); ok {
+		live.Live()
+		flush = live.Flush
+	}
+	err := sel.Run(ctx, func(b *columnar.Batch) error {
+		if err := a.out.Batch(b); err != nil {
+			return err
+		}
+		return flush()
+	})
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	return a.out.End()
+}
+
 // selectOf opens what a query reads.
 func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Select, error) {
 	q := s.Select
@@ -81,6 +106,13 @@ func (a *application) selectOf(ctx context.Context, s *planner.Step) (*query.Sel
 	}
 	find := func() (*query.Source, error) {
 		w := query.Warehouse{FS: a.fs, Catalog: a.c, Options: q.CatalogOptions, Zone: zone}
+		if s.Warehouse != a.step.Warehouse { // an INSERT reads from another catalog than it writes to
+			fs, root, err := open.FromURL(s.Warehouse)
+			if err != nil {
+				return nil, err
+			}
+			w.FS, w.Catalog = fs, catalog.New(fs, root)
+		}
 		if err := a.covering(ctx, &w, s.Database, s.Table); err != nil {
 			return nil, err
 		}

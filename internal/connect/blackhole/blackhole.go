@@ -16,7 +16,7 @@ var Options = configs.NewSet("blackhole table")
 // Connector makes sinks that drop what they get.
 type Connector struct{}
 
-var _ connect.SinkConnector = Connector{}
+var _ connect.StatementWriter = Connector{}
 
 // New makes the connector.
 func New() Connector { return Connector{} }
@@ -35,6 +35,16 @@ func (Connector) SinkMode(*connect.Table) connect.ChangelogMode { return connect
 
 // NewSink makes a sink.
 func (Connector) NewSink(connect.SinkSpec) (dataflow.Sink, error) { return sink{}, nil }
+
+// WriteStatement computes the rows and drops them.
+func (Connector) WriteStatement(_ context.Context, _ connect.Statement, give func(take func(*columnar.Batch) error) error) (int64, error) {
+	rows := int64(0)
+	err := give(func(b *columnar.Batch) error {
+		rows += int64(b.Rows())
+		return nil
+	})
+	return rows, err
+}
 
 type sink struct{}
 

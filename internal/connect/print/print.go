@@ -29,7 +29,7 @@ type Connector struct {
 	out, err *stream
 }
 
-var _ connect.SinkConnector = (*Connector)(nil)
+var _ connect.StatementWriter = (*Connector)(nil)
 
 // New makes the connector of the process's own output.
 func New() *Connector { return NewTo(os.Stdout, os.Stderr) }
@@ -58,6 +58,25 @@ func (c *Connector) NewSink(spec connect.SinkSpec) (dataflow.Sink, error) {
 		s.to = c.err
 	}
 	return s, nil
+}
+
+// WriteStatement prints the rows.
+func (c *Connector) WriteStatement(ctx context.Context, st connect.Statement, give func(take func(*columnar.Batch) error) error) (int64, error) {
+	s, err := c.NewSink(connect.SinkSpec{Table: st.Table})
+	if err != nil {
+		return 0, err
+	}
+	w, err := s.NewWriter(ctx, 0, 1)
+	if err != nil {
+		return 0, err
+	}
+	rows := int64(0)
+	err = give(func(b *columnar.Batch) error {
+		rows += int64(b.Rows())
+		b.Retain() // Write lets go of it
+		return w.Write(ctx, b)
+	})
+	return rows, err
 }
 
 // stream is an output shared by all writers of the process; each Write comes in one piece.
