@@ -82,7 +82,11 @@ func OpenReader(f fileio.File, path string, wanted []columnar.Field, opts ReadOp
 	props := parquet.NewReaderProperties(memory.DefaultAllocator)
 	props.BufferedStreamEnabled = true
 	props.BufferSize = opts.BufferSize
-	r.fr, err = file.NewParquetReader(src, file.WithReadProps(props))
+	meta, err := readFooter(src)
+	if err != nil {
+		return r, fmt.Errorf("reading the footer: %w", err)
+	}
+	r.fr, err = file.NewParquetReader(src, file.WithReadProps(props), file.WithMetadata(meta))
 	if err != nil {
 		return r, fmt.Errorf("reading the footer: %w", err)
 	}
