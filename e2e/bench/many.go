@@ -166,7 +166,10 @@ func (b *bench) ensureMany(db string, tables int) error {
 }
 
 // spread works off a backlog of b.Spread changes of 200 tables at once, each
-// transaction in another table, and the same changes of one table, in turns.
+// transaction in another table, and the same changes of one table, in turns. Each
+// table pays for its files at each checkpoint, so the ratio of the two is one of the
+// changes that a table gets between checkpoints: few of them stand for a quiet source,
+// many for one that keeps a job busy.
 func (b *bench) spread(ctx context.Context) (line, error) {
 	const db, tables, rounds = "bench_spread", 200, 3
 	// Its changes begin with the same rows each time.
@@ -225,7 +228,7 @@ func (b *bench) spread(ctx context.Context) (line, error) {
 			}
 		}
 	}
-	out := line{"tables": tables, "changes": b.Spread, "interval": b.Every}
+	out := line{"tables": tables, "changes": b.Spread, "changes_a_table": b.Spread / tables, "interval": b.Every}
 	beyond := map[string][2]float64{}
 	for what, n := range map[string]int64{"ONE": one, "SPREAD": many} {
 		p, start := strings.ToLower(what), what+" start"
@@ -266,8 +269,14 @@ func (c *copies) keep() error {
 	return errors.Join(os.CopyFS(filepath.Join(c.dir, "kept", "lake"), os.DirFS(c.lake())), os.CopyFS(filepath.Join(c.dir, "kept", "state"), os.DirFS(c.state())))
 }
 
+// What was there is moved away, not removed: file systems take a while to give the
+// places of removed files to new ones, which would be measured.
 func (c *copies) back() error {
-	return errors.Join(os.RemoveAll(c.lake()), os.RemoveAll(c.state()),
+	used, err := os.MkdirTemp(c.dir, "used-")
+	if err != nil {
+		return fmt.Errorf("going back to the state before a round: %w", err)
+	}
+	return errors.Join(os.Rename(c.lake(), filepath.Join(used, "lake")), os.Rename(c.state(), filepath.Join(used, "state")),
 		os.CopyFS(c.lake(), os.DirFS(filepath.Join(c.dir, "kept", "lake"))), os.CopyFS(c.state(), os.DirFS(filepath.Join(c.dir, "kept", "state"))))
 }
 

@@ -18,8 +18,9 @@ type syncer struct {
 	waiting []*syncing
 	// busy is how many goroutines confirm groups.
 	busy int
-	// careful counts down the groups that do without calls for a whole file system.
-	careful int
+	// whole is how long a call for a whole file system took last; it fades, as what
+	// others write may.
+	whole time.Duration
 }
 
 // shared is the one of the process: whoever writes, the disks are the same.
@@ -29,13 +30,10 @@ const (
 	// groupsAtOnce is how many groups may be under way: the more, the smaller they are.
 	groupsAtOnce = 2
 	// wholeFrom is how many files and folders of one file system are confirmed by a
-	// call for all of it, which is less work from about five on; but it also waits
-	// for what others have written.
+	// call for all of it, which is less work from about five on. But it also waits for
+	// what others have written: more than perFile for each is not worth it.
 	wholeFrom = 16
-	// slowFrom is how long such a call may take for each of them. After one that took
-	// longer, others write much there, and carefulFor groups do without.
-	slowFrom   = 10 * time.Millisecond
-	carefulFor = 64
+	perFile   = 2 * time.Millisecond
 	// largeFile has so many bytes that nobody else should wait for it.
 	largeFile = 4 << 20
 	// filesAtOnce bounds the files of a group that wait for the disk side by side.
@@ -133,8 +131,8 @@ func (s *syncer) confirm(group []*syncing) {
 	var single errgroup.Group
 	single.SetLimit(filesAtOnce)
 	for _, list := range byDevice {
-		if len(list) >= wholeFrom && s.mayWhole() {
-			s.whole(list)
+		if len(list) >= wholeFrom && s.mayWhole(len(list)) {
+			s.confirmWhole(list)
 			continue
 		}
 		for _, t := range list {
@@ -187,27 +185,25 @@ func (t *target) find() {
 	}
 }
 
-// mayWhole reports whether a call for a whole file system is worth trying.
-func (s *syncer) mayWhole() bool {
+// mayWhole reports whether a call for a whole file system is worth it for n targets.
+func (s *syncer) mayWhole(n int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.careful == 0 {
+	if s.whole <= perFile*time.Duration(n) {
 		return true
 	}
-	s.careful--
+	s.whole -= s.whole / 16
 	return false
 }
 
-// whole confirms targets of one file system by one call.
-func (s *syncer) whole(list []*target) {
+// confirmWhole confirms targets of one file system by one call.
+func (s *syncer) confirmWhole(list []*target) {
 	begin := time.Now()
 	err := unix.Syncfs(int(list[0].file.Fd()))
 	for _, t := range list {
 		t.fail(os.NewSyscallError("syncfs", err))
 	}
-	if time.Since(begin) > slowFrom*time.Duration(len(list)) {
-		s.mu.Lock()
-		s.careful = carefulFor
-		s.mu.Unlock()
-	}
+	s.mu.Lock()
+	s.whole = time.Since(begin)
+	s.mu.Unlock()
 }
