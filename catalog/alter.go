@@ -19,6 +19,9 @@ type AlterOptions struct {
 	AllowLossy bool
 	// HasSnapshots says that the table has data, which freezes some options.
 	HasSnapshots bool
+	// Rekeyed says that the rows are written anew, see lakehouse.Table.Rekey: columns of
+	// the key may get other types.
+	Rekeyed bool
 	// Emptied says that the rows go with the next commit, so that no file sorted by
 	// a key stays: its columns may get other types.
 	Emptied bool
@@ -329,7 +332,7 @@ func (a *alteration) modify(v ModifyType) error {
 			return nil, err
 		}
 		if !to.EqualIgnoreNull(f.Type) {
-			if err := a.isKey(v.Path, "given another type", !a.o.Emptied); err != nil {
+			if err := a.isKey(v.Path, "given another type", !a.o.Emptied && !a.o.Rekeyed); err != nil {
 				return nil, err
 			}
 		}

@@ -153,7 +153,10 @@ type Evolution struct {
 	// NoReread says that rows from before are not read a second time for values
 	// of new columns: they would be there twice.
 	NoReread bool
-	// Stop refuses every change of columns.
+	// Rekeys says that the target keeps its rows where a column of the key gets a
+	// wider type that sorts alike.
+	Rekeys bool
+	// Stop refuses every change of tables.
 	Stop bool
 }
 

@@ -102,7 +102,7 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 	}
 	if e.reread && e.rules.NoReread {
 		e.reread = false
-		e.notes = append(e.notes, "rows from before keep NULL in new columns, because a second copy of them would stay beside")
+		e.notes = append(e.notes, "rows from before keep what they have in new columns, because the table is not read again")
 	}
 	return e, nil
 }
@@ -332,9 +332,10 @@ func (e *evolution) fitType(t *table, i int, c mysqlrow.Column, natural columnar
 		}
 		// A TINYINT(1) may hold other numbers than the 1 that true becomes.
 		e.reread = e.reread || f.Type.Kind == columnar.Boolean
+		was := f.Type
 		wide.Nullable = f.Type.Nullable
 		f.Type, e.changed = wide, true
-		e.rekeyed = e.rekeyed || inKey
+		e.rekeyed = e.rekeyed || inKey && !(e.rules.Rekeys && sortAlike(was, wide))
 	case !f.Type.EqualIgnoreNull(natural):
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' is %s at the source and stays %s in the lake", c.Name, strings.ToUpper(c.ColumnType), f.Type.AsNullable()))
 	}
@@ -342,6 +343,11 @@ func (e *evolution) fitType(t *table, i int, c mysqlrow.Column, natural columnar
 		f.Type, e.changed = f.Type.AsNullable(), true
 	}
 	return nil
+}
+
+// sortAlike reports whether values of a type keep their order in a wider one.
+func sortAlike(was, wide columnar.DataType) bool {
+	return was.IsText() && wide.IsText() || was.IsNumeric() && wide.IsNumeric()
 }
 
 // widen is columnar.Widest under the rules.

@@ -24,6 +24,8 @@ type Compaction struct {
 	User string
 	// Commit are the options of the commits; Attempt is that of the WriteConfig.
 	Commit commit.Options
+	// Properties go onto each snapshot.
+	Properties map[string]string
 }
 
 // Compacted says what a compaction job did.
@@ -44,7 +46,7 @@ func (t *Table) RunCompaction(ctx context.Context, cfg WriteConfig, c Compaction
 	if c.User == "" {
 		c.User = uuid.NewString()
 	}
-	r := compaction{t: t, cfg: cfg, user: c.User}
+	r := compaction{t: t, cfg: cfg, user: c.User, properties: c.Properties}
 	c.Commit.Attempt = cfg.Attempt
 	c.Commit.Dropped = r.drop
 	r.c = commit.New(t.FS, t.Path, t.Schema, c.Commit, cfg.Log)
@@ -82,6 +84,8 @@ type compaction struct {
 	user string
 	id   int64
 	done Compacted
+	// properties go onto each snapshot.
+	properties map[string]string
 }
 
 func (r *compaction) run(ctx context.Context, tasks []compactTask) error {
@@ -110,7 +114,7 @@ func (r *compaction) commit(ctx context.Context, msgs []spec.CommitMessage) erro
 	}
 	r.id++
 	dropped := r.done.Dropped
-	ids, err := r.c.Commit(ctx, commit.Request{User: r.user, Identifier: r.id, Messages: msgs})
+	ids, err := r.c.Commit(ctx, commit.Request{User: r.user, Identifier: r.id, Messages: msgs, Properties: r.properties})
 	if err != nil {
 		return fmt.Errorf("committing a compaction: %w", err)
 	}

@@ -29,13 +29,19 @@ func (t *Table) Rescale(ctx context.Context, cfg WriteConfig, buckets int) (int6
 	if err := t.checkRescale(ctx, s, cfg, buckets); err != nil {
 		return 0, err
 	}
+	return t.replaceRows(ctx, s, cfg, buckets, nil)
+}
+
+// replaceRows writes the rows of a snapshot anew and replaces it by them; whatever
+// the changelog is, it does not tell of that.
+func (t *Table) replaceRows(ctx context.Context, s *spec.Snapshot, cfg WriteConfig, buckets int, properties map[string]string) (int64, error) {
 	msgs, err := t.writeAnew(ctx, s, cfg, buckets)
 	if err != nil {
-		return 0, fmt.Errorf("rescaling table %s: %w", t.Path, err)
+		return 0, fmt.Errorf("writing the rows of table %s anew: %w", t.Path, err)
 	}
 	c := commit.New(t.FS, t.Path, t.Schema, commit.Options{Attempt: cfg.Attempt}, cfg.Log)
 	ids, err := c.Commit(ctx, commit.Request{
-		User: uuid.NewString(), Identifier: spec.BatchIdentifier, Messages: msgs, Overwrite: true, Partition: cfg.Partition, Base: s.ID,
+		User: uuid.NewString(), Identifier: spec.BatchIdentifier, Messages: msgs, Overwrite: true, Partition: cfg.Partition, Base: s.ID, Properties: properties,
 	})
 	if errors.Is(err, commit.ErrConflict) {
 		t.Discard(ctx, msgs)
@@ -49,7 +55,7 @@ func (t *Table) Rescale(ctx context.Context, cfg WriteConfig, buckets int) (int6
 	}
 	// A later compaction would tell of the rows as if they were new.
 	cfg.Attempt = uuid.NewString()
-	_, err = quiet.RunCompaction(ctx, cfg, Compaction{Full: true})
+	_, err = quiet.RunCompaction(ctx, cfg, Compaction{Full: true, Properties: properties})
 	return ids[0], err
 }
 

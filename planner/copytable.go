@@ -190,6 +190,9 @@ func (y *syncer) pipe(g *copyGroup, d *connect.Discovered, shape *copyShape, to 
 	st.Compares = y.s.env.Lake.SinkMode(to.def) == connect.All
 	st.Evolution.NoAdd = st.Evolution.NoAdd || !shape.rules.all()
 	st.Evolution.NoReread = keyless
+	if n, err := strconv.Atoi(to.def.Options[configs.Bucket.Key].Text); err == nil {
+		st.Evolution.Rekeys = n > 0 && !keyless
+	}
 	st.Evolution.Keep = slices.Concat(shape.primary, shape.parted, shape.read, listOf(to.def.Options, "bucket-key"), listOf(to.def.Options, "sequence.field"))
 	for _, m := range g.members[1:] {
 		st.Shards = append(st.Shards, connect.TableName{Database: m.Database, Name: m.Name})

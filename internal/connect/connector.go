@@ -99,6 +99,9 @@ type Evolution struct {
 	// NoAdd, NoWiden and NoTruncate leave out what they name; NoReread does not
 	// read rows a second time for values of new columns.
 	NoAdd, NoWiden, NoTruncate, NoReread bool
+	// Rekeys says that the target writes its rows anew where a column of the key gets
+	// a wider type: they are not read again.
+	Rekeys bool
 	// Stop refuses every change of columns.
 	Stop bool
 }

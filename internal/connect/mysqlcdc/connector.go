@@ -222,7 +222,11 @@ func sourceTable(st connect.SourceTable) cdc.Table {
 	ev := &st.Evolution
 	out.StateKey = st.StateKey
 	out.Evolution = cdc.Evolution{
-		Rename: ev.Rename, Drop: ev.Drop, Keep: ev.Keep, NoAdd: ev.NoAdd, NoWiden: ev.NoWiden, NoTruncate: ev.NoTruncate, NoReread: ev.NoReread, Stop: ev.Stop,
+		Rename: ev.Rename, Drop: ev.Drop, Keep: ev.Keep, NoAdd: ev.NoAdd, NoWiden: ev.NoWiden, NoTruncate: ev.NoTruncate, NoReread: ev.NoReread, Stop: ev.Stop, Rekeys: ev.Rekeys,
+	}
+	switch modeOf(t.Options) {
+	case "latest-offset", "specific-offset", "timestamp":
+		out.Evolution.NoReread = true // it holds what changed since then
 	}
 	out.Evolution.Types, _ = mysqlrow.MappingOf(ev.TypeModes) // checked by Discover
 	for _, s := range st.Shards {

@@ -36,13 +36,18 @@ func (w *writer) Change(ctx context.Context, c *dataflow.Change) (*dataflow.Chan
 		w.compare, err = newComparer(w.sink.table, c.Schema)
 		return c, err
 	}
-	// Of a table whose key gets another type all files are written anew.
+	// Files of a key of another type do not stay: the rows are written anew, or gone.
 	deletes := c.Truncate && w.sink.tellsInput() && !w.sink.rekeys(c)
 	if err := w.sink.alter(ctx, c); err != nil {
 		return nil, fmt.Errorf("following %q: %w", c.Reason, err)
 	}
 	if err := w.w.Close(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return nil, fmt.Errorf("closing the writer before %q: %w", c.Reason, err)
+	}
+	if !c.Truncate {
+		if err := w.sink.rekey(ctx); err != nil {
+			return nil, fmt.Errorf("following %q: %w", c.Reason, err)
+		}
 	}
 	if err := w.sink.reopen(ctx, w, c.Truncate && !deletes); err != nil || !deletes {
 		return c, err
@@ -90,8 +95,23 @@ func (s *sink) alter(ctx context.Context, c *dataflow.Change) error {
 	db := path.Dir(s.path)
 	lake := catalog.New(s.fs, path.Dir(db))
 	id := catalog.Identifier{Database: strings.TrimSuffix(path.Base(db), ".db"), Table: path.Base(s.path)}
-	_, err := lake.AlterTable(ctx, id, changes, catalog.AlterOptions{Emptied: c.Truncate})
+	_, err := lake.AlterTable(ctx, id, changes, catalog.AlterOptions{Emptied: c.Truncate, Rekeyed: s.table.Rekeyable()})
 	return err
+}
+
+// rekey writes the rows of the table anew if a column of the key got another type,
+// also before a crash. Everything of the job is committed.
+func (s *sink) rekey(ctx context.Context) error {
+	t, err := lakehouse.Open(ctx, s.fs, s.path)
+	if err != nil || s.replace {
+		return err // or it is emptied
+	}
+	id, err := t.Rekey(ctx, s.writeConfig())
+	if err != nil || id == 0 {
+		return err
+	}
+	s.log.Info("the rows of a table were written anew, because its key has another type", "table", s.spec.Table.Name, "snapshot", id)
+	return nil
 }
 
 // renames gives the changes of names that are not made yet, one after the other

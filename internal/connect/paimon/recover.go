@@ -55,6 +55,11 @@ func (s *sink) Recover(ctx context.Context, last *dataflow.SinkRecovery) error {
 		if err := s.commitMissing(ctx, o, last.Epochs); err != nil {
 			return err
 		}
+		if s.table.Schema.ID > 0 {
+			if err := s.rekey(ctx); err != nil {
+				return err
+			}
+		}
 	}
 	for _, attempt := range last.DeadAttempts {
 		if err := maintain.RemoveAttempt(ctx, s.fs, s.path, attempt, nil); err != nil {
