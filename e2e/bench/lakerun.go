@@ -22,8 +22,8 @@ var LakeWorkloads = []string{"FLUSH", "READ", "COMPACT", "QUERY"}
 // lakeRuns is how many runs READ and COMPACT merge.
 const lakeRuns = 5
 
-// warmUps are runs of both before those that count, in turns as those are: Java's times fall for that long.
-var warmUps = map[string]int{"READ": 20, "COMPACT": 4}
+// warmUps are runs before those that count, in turns as those are: Java's times fall for that long.
+var warmUps = map[string]int{"READ": 20, "COMPACT": 4, "QUERY": 10}
 
 // lakeBench is a sitting over the merge tree.
 type lakeBench struct {

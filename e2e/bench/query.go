@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -96,16 +97,21 @@ func keepCompacted(ctx context.Context, in lakeInput) (any, error) {
 	return measured{}, err
 }
 
-// query measures the queries over five overlapping runs, beside PyPaimon with DuckDB,
+// query measures the queries over five overlapping runs, beside Java and PyPaimon with DuckDB,
 // and over the compacted table, beside DuckDB over the same rows as plain Parquet too.
 func (b *lakeBench) query(ctx context.Context) (line, error) {
 	python, args, err := b.python(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if b.oracle == nil {
+		if b.oracle, err = judge.Start(ctx); err != nil {
+			return nil, err
+		}
+	}
 	out := line{"rows": b.LakeRows, "runs": lakeRuns, "duckdb": duckDB}
-	// Once: it takes PyPaimon minutes.
-	if err := b.queryRounds(ctx, out, "runs_", 1, map[string][]string{"pypaimon": append(args, "paimon")}, python); err != nil {
+	// PyPaimon once: it takes minutes.
+	if err := b.queryRounds(ctx, out, "runs_", []queried{{name: "pypaimon", rounds: 1, program: python, args: append(args, "paimon")}}); err != nil {
 		return nil, err
 	}
 	if _, err := b.step(ctx, "compactkeep", false, &measured{}); err != nil {
@@ -115,7 +121,10 @@ func (b *lakeBench) query(ctx context.Context) (line, error) {
 	if text, err := exec.CommandContext(ctx, python, append(args, "write", plain)...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("writing plain Parquet: %w\n%s", err, text)
 	}
-	err = b.queryRounds(ctx, out, "compacted_", b.Rounds, map[string][]string{"pypaimon": append(args, "paimon"), "parquet": append(args, "parquet", plain)}, python)
+	err = b.queryRounds(ctx, out, "compacted_", []queried{
+		{name: "pypaimon", rounds: b.Rounds + 1, program: python, args: append(args, "paimon")},
+		{name: "parquet", rounds: b.Rounds + 1, program: python, args: append(args, "parquet", plain)},
+	})
 	return out, errors.Join(err, os.Remove(plain))
 }
 
@@ -141,56 +150,103 @@ func (b *lakeBench) python(ctx context.Context) (string, []string, error) {
 	return python, []string{script, libraries, b.warehouse}, nil
 }
 
-// queryRounds runs all queries rounds times in turn with each of the others, after a
-// round that does not count unless there is one alone.
-func (b *lakeBench) queryRounds(ctx context.Context, out line, prefix string, rounds int, others map[string][]string, python string) (err error) {
-	processes := map[string]*stepProcess{}
-	defer func() {
-		for _, p := range processes {
-			_, eerr := p.end()
-			err = errors.Join(err, eerr)
-		}
-	}()
-	if processes["leat"], err = b.startStep(ctx, "query", false); err != nil {
+// queried answers the queries beside leat: a program that works turn by turn, in its last rounds.
+type queried struct {
+	name    string
+	rounds  int
+	program string
+	args    []string
+	process *stepProcess
+	turn    func(into *[]answered) error
+}
+
+// queryRounds runs all queries in turn with Java and each of the others. The first rounds, which
+// do not count, are there for Java to compile.
+func (b *lakeBench) queryRounds(ctx context.Context, out line, prefix string, others []queried) (err error) {
+	all := warmUps["QUERY"] + b.Rounds
+	java := queried{name: "java", rounds: all, turn: b.javaQueries}
+	leat := queried{name: "leat", rounds: all}
+	if leat.process, err = b.startStep(ctx, "query", false); err != nil {
 		return err
 	}
-	for name, args := range others {
-		if processes[name], err = b.startTurns(ctx, name, python, args...); err != nil {
-			return err
+	by := append([]queried{leat, java}, others...)
+	defer func() {
+		for _, q := range by {
+			if q.process != nil {
+				_, eerr := q.process.end()
+				err = errors.Join(err, eerr)
+			}
+		}
+	}()
+	for i := range by {
+		q := &by[i]
+		if q.program != "" {
+			if q.process, err = b.startTurns(ctx, q.name, q.program, q.args...); err != nil {
+				return err
+			}
+		}
+		if q.process != nil {
+			q.turn = func(into *[]answered) error { return q.process.turn(into) }
 		}
 	}
 	times := map[string][]measured{}
-	warm := min(rounds-1, 1)
-	for i := range warm + rounds {
-		answers := map[string][]answered{}
-		for name, p := range processes {
-			var got []answered
-			if err := p.turn(&got); err != nil {
-				return err
-			}
-			answers[name] = got
-		}
-		for name, got := range answers {
-			for k, a := range got {
-				if a.Answer != answers["leat"][k].Answer {
-					return fmt.Errorf("query %s: %s answers %q, leat %q", a.Name, name, a.Answer, answers["leat"][k].Answer)
-				}
-				b.Log.Info("run", "number", i, "query", a.Name, "by", name, "wall_s", a.WallS, "cpu_s", a.CPUS)
-				if i >= warm {
-					times[a.Name+" "+name] = append(times[a.Name+" "+name], measured{WallS: a.WallS, CPUS: a.CPUS})
-				}
-			}
+	for i := range all {
+		if err := b.queryRound(by, all, i, times); err != nil {
+			return err
 		}
 	}
 	cpu := func(m measured) float64 { return m.CPUS }
 	for _, q := range lakeQueries {
 		ours := median(times[q.name+" leat"], cpu)
 		out[prefix+q.name+"_leat_cpu_s"] = ours
-		for name := range others {
-			theirs := median(times[q.name+" "+name], cpu)
-			out[prefix+q.name+"_"+name+"_cpu_s"] = theirs
-			out[prefix+q.name+"_"+name+"_times"] = math.Round(theirs/ours*100) / 100
+		for _, other := range by[1:] {
+			theirs := median(times[q.name+" "+other.name], cpu)
+			out[prefix+q.name+"_"+other.name+"_cpu_s"] = theirs
+			out[prefix+q.name+"_"+other.name+"_times"] = math.Round(theirs/ours*100) / 100
 		}
+	}
+	return nil
+}
+
+// queryRound is round i of all, whose times count if it is one of the last.
+func (b *lakeBench) queryRound(by []queried, all, i int, times map[string][]measured) error {
+	var ours []answered
+	for _, q := range by {
+		if i < all-q.rounds {
+			continue
+		}
+		var got []answered
+		if err := q.turn(&got); err != nil {
+			return err
+		}
+		if ours == nil {
+			ours = got
+		}
+		for k, a := range got {
+			if a.Answer != ours[k].Answer {
+				return fmt.Errorf("query %s: %s answers %q, leat %q", a.Name, q.name, a.Answer, ours[k].Answer)
+			}
+			b.Log.Info("run", "number", i, "query", a.Name, "by", q.name, "wall_s", a.WallS, "cpu_s", a.CPUS)
+			if i >= all-b.Rounds {
+				times[a.Name+" "+q.name] = append(times[a.Name+" "+q.name], measured{WallS: a.WallS, CPUS: a.CPUS})
+			}
+		}
+	}
+	return nil
+}
+
+// javaQueries answers the queries by Paimon's library.
+func (b *lakeBench) javaQueries(into *[]answered) error {
+	lines, err := b.oracle.Call("", "bench-query", "--warehouse", b.warehouse, "--table", b.table)
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		var a answered
+		if err := json.Unmarshal(l, &a); err != nil {
+			return fmt.Errorf("reading what Java answers: %w", err)
+		}
+		*into = append(*into, a)
 	}
 	return nil
 }

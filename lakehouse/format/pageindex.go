@@ -1,6 +1,8 @@
 package format
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 
@@ -43,14 +45,67 @@ func (w *Writer) indexed(pager file.PageWriter, meta *metadata.ColumnChunkMetaDa
 	return bounds, nil
 }
 
-// writeIndex writes the page index behind the last row group.
+// indexKey is the entry of the footer that says where the page index is. The fields of the format that are for
+// it stay unset: Java readers would skip rows within pages then, and 1.3.1 cannot do that in packed differences
+// with nulls (a skip of no values begins the page's sums anew).
+const indexKey = "leat.page-index"
+
+// writeIndex writes the page index behind the last row group, and into the footer where it is: by row group and
+// leaf, offset and length of the bounds of pages and of their places, as varints in base64.
 func (w *Writer) writeIndex() error {
 	w.index.Finish()
 	var at metadata.PageIndexLocation
 	if err := w.index.WriteTo(&w.sink, &at); err != nil {
 		return fmt.Errorf("indexing pages: %w", err)
 	}
-	return w.meta.SetPageIndexLocation(at)
+	var b []byte
+	for g := range uint64(w.groups) {
+		for leaf := range w.index.Schema.NumColumns() {
+			for _, of := range []map[uint64][]*metadata.IndexLocation{at.ColIndexLocation, at.OffsetIndexLocation} {
+				var l metadata.IndexLocation
+				if group := of[g]; leaf < len(group) && group[leaf] != nil {
+					l = *group[leaf]
+				}
+				b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Offset)), uint64(l.Length))
+			}
+		}
+	}
+	return w.meta.AppendKeyValueMetadata(indexKey, base64.StdEncoding.EncodeToString(b))
+}
+
+// adoptIndex puts the places of the page index of a file of leat to where the library looks for them.
+func (r *Reader) adoptIndex() {
+	meta := r.fr.MetaData()
+	text := meta.KeyValueMetadata().FindValue(indexKey)
+	if text == nil {
+		return
+	}
+	b, err := base64.StdEncoding.DecodeString(*text)
+	if err != nil {
+		return
+	}
+	next := func() int64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			b = nil
+			return 0
+		}
+		b = b[n:]
+		return int64(v)
+	}
+	for _, g := range meta.RowGroups {
+		for _, c := range g.Columns {
+			for _, to := range []struct {
+				offset **int64
+				length **int32
+			}{{&c.ColumnIndexOffset, &c.ColumnIndexLength}, {&c.OffsetIndexOffset, &c.OffsetIndexLength}} {
+				offset, length := next(), int32(next())
+				if length > 0 && *to.offset == nil {
+					*to.offset, *to.length = &offset, &length
+				}
+			}
+		}
+	}
 }
 
 // noteBounds gives the index the bounds of the page at hand, nil for none.

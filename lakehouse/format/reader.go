@@ -96,6 +96,9 @@ func OpenReader(f fileio.File, path string, wanted []columnar.Field, opts ReadOp
 			return r, err
 		}
 	}
+	if opts.Filter != nil {
+		r.adoptIndex()
+	}
 	r.rows = r.fr.NumRows()
 	if r.rows < 0 {
 		return r, fmt.Errorf("reading the footer: %d rows", r.rows)
