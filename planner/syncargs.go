@@ -157,7 +157,8 @@ func (a SyncArgs) Apply(spec *SyncSpec, database string) (warehouse string, err 
 	if w, ok := catalog["warehouse"]; ok {
 		warehouse = w.Text
 	}
-	errs.Add(a.columns(spec, single != "" || a.text("table") != ""))
+	named := len(spec.Include) == 1 && !spec.Include[0].Open()
+	errs.Add(a.columns(spec, named || single != "" || a.text("table") != ""))
 	return warehouse, errs.Err()
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"leat/configs"
 	"leat/internal/demo"
@@ -89,12 +90,27 @@ reach wrong, nothing was started; 3 refused to protect data; 4 differences found
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(err.Error(), fmt.Sprintf("see `%s --help`", cmd.CommandPath()))
+		return usageError(err.Error(), flagHint(cmd, err))
 	})
 	a.settings.register(root.PersistentFlags())
 	root.AddCommand(a.runCommand(), a.shellCommand(), a.syncCommand(), a.jobCommand(), a.optionsCommand(), a.demoCommand(), versionCommand())
 	group(root)
 	return root
+}
+
+// flagHint says which flag may be meant.
+func flagHint(cmd *cobra.Command, err error) string {
+	hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return hint
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := configs.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		return fmt.Sprintf("did you mean --%s? %s", near, hint)
+	}
+	return hint
 }
 
 // group makes c, which only has sub-commands, show its help, and refuse others.

@@ -67,6 +67,7 @@ and mysql_sync_database are read by their names, with dashes or underscores.`,
 		Args: exactArgs(0, "flags only"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.sync(cmd, &f) },
 	}
+	c.SetUsageFunc(syncUsage)
 	fl := c.Flags()
 	// Paimon's actions write a_b for a-b.
 	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

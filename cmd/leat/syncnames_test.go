@@ -1,13 +1,50 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
 	"leat/configs"
+	"leat/internal/diag"
 )
+
+// TestSyncHelp shows every flag once, each in a group.
+func TestSyncHelp(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	root := newApp().root()
+	root.SetArgs([]string{"sync", "mysql", "--help"})
+	root.SetOut(&out)
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := root.Find([]string{"sync", "mysql"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if n := strings.Count(out.String(), "--"+f.Name+" "); n == 0 || !strings.Contains(out.String(), "  --"+f.Name+" ") {
+			t.Errorf("--%s is not shown", f.Name)
+		}
+	})
+	_, others, ok := strings.Cut(out.String(), "\nOthers:\n")
+	if others, _, _ = strings.Cut(others, "\n\n"); !ok || strings.Count(others, "--") != 1 || !strings.Contains(others, "--help") {
+		t.Errorf("flags of no group: %s", others)
+	}
+	for _, bad := range []string{"--frsh", "--include_", "--primary-key"} {
+		root := newApp().root()
+		root.SetArgs([]string{"sync", "mysql", bad, "x"})
+		var told *diag.Error
+		if err := root.Execute(); !errors.As(err, &told) || !strings.HasPrefix(told.Hint, "did you mean --") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
 
 func TestMySQLURLs(t *testing.T) {
 	t.Parallel()
