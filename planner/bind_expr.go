@@ -58,6 +58,8 @@ func (s *Session) bindExpr(e sqlfront.Expr, sc *scope) (expr.Expr, error) {
 		return c, placedOrNil(err, v.At)
 	case *sqlfront.Call:
 		return s.bindCall(v, sc)
+	case *sqlfront.JSONCall:
+		return s.bindJSON(v, sc)
 	case *sqlfront.Collection:
 		return s.call(v.Word, v.At, sc, v.Items...)
 	case *sqlfront.RowExpr:
@@ -128,7 +130,7 @@ func fieldColumn(v *sqlfront.Ident, rel *relation) *namedColumn {
 			continue
 		}
 		for _, c := range rel.columns {
-			if c.name == v.Parts[used-1].Text && c.expr.Type().Kind == columnar.Row {
+			if c.name == v.Parts[used-1].Text && (used > 1 || c.expr.Type().Kind == columnar.Row || v.Parts[0].Text != rel.alias) {
 				return &namedColumn{expr: c.expr, used: used}
 			}
 		}

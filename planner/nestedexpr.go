@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"leat/internal/columnar"
 	"leat/internal/diag"
@@ -171,4 +172,29 @@ func (s *Session) period(e sqlfront.Expr, v *sqlfront.Overlaps, sc *scope) (peri
 	}
 	to, err := expr.Call("CASE", inOrder, b, a)
 	return period{from, to}, placedOrNil(err, e.Pos())
+}
+
+// bindJSON binds JSON_VALUE, JSON_QUERY and JSON_EXISTS with clauses.
+func (s *Session) bindJSON(v *sqlfront.JSONCall, sc *scope) (expr.Expr, error) {
+	both, err := s.bindAll(sc, []sqlfront.Expr{v.X, v.Path})
+	if err != nil {
+		return nil, err
+	}
+	c := expr.JSONClauses{Returning: v.Returning, OnEmpty: v.OnEmpty.Word, OnError: v.OnError.Word}
+	if wrapper, ok := strings.CutPrefix(v.Wrapper, "WITH "); ok {
+		c.Wrapper = wrapper
+	}
+	for _, d := range []struct {
+		from sqlfront.Expr
+		to   *expr.Expr
+	}{{v.OnEmpty.Default, &c.EmptyDefault}, {v.OnError.Default, &c.ErrorDefault}} {
+		if d.from == nil {
+			continue
+		}
+		if *d.to, err = s.bindExpr(d.from, sc); err != nil {
+			return nil, err
+		}
+	}
+	x, err := expr.JSON(v.Func, both[0], both[1], c)
+	return x, placedOrNil(err, v.At)
 }

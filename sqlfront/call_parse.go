@@ -87,37 +87,6 @@ func (p *parser) skipCall(what string, start int) Expr {
 	return p.unsupportedExpr(what, start)
 }
 
-// jsonCall reads a JSON function; nil if it has plain arguments only.
-func (p *parser) jsonCall(c *Call, start int) Expr {
-	if c.Func == "JSON_VALUE" || c.Func == "JSON_QUERY" || c.Func == "JSON_EXISTS" {
-		if !p.hasJSONClause() {
-			return nil
-		}
-	}
-	return p.skipCall(c.Func+" with clauses", start)
-}
-
-// hasJSONClause reports whether one of the clauses of JSON functions stands in
-// the parentheses that are open here.
-func (p *parser) hasJSONClause() bool {
-	depth := 0
-	for n := 0; ; n++ {
-		t := p.peekAt(n)
-		switch {
-		case t.kind == tokEOF || t.is(";") || t.is(")") && depth == 0:
-			return false
-		case t.is("("):
-			depth++
-		case t.is(")"):
-			depth--
-		case depth == 0 && t.kind == tokWord && jsonClause[t.up]:
-			return true
-		}
-	}
-}
-
-var jsonClause = wordSet("RETURNING ON WITH WITHOUT DEFAULT ERROR EMPTY UNKNOWN TRUE FALSE PASSING FORMAT")
-
 // specialArguments reads the arguments of functions with words between them and
 // reports whether c is such a call. See Call.
 func (p *parser) specialArguments(c *Call) bool {

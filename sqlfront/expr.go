@@ -159,6 +159,27 @@ const (
 	OpIsNotUnknown Op = "IS NOT UNKNOWN"
 )
 
+// JSONCall is JSON_VALUE, JSON_QUERY or JSON_EXISTS with clauses; without them it is a Call.
+type JSONCall struct {
+	Node
+	Func    string
+	X, Path Expr
+	// Returning is the type of RETURNING; the zero type without it.
+	Returning columnar.DataType
+	// Wrapper is "", "WITHOUT", "WITH CONDITIONAL" or "WITH UNCONDITIONAL".
+	Wrapper          string
+	OnEmpty, OnError JSONBehavior
+}
+
+// JSONBehavior is what stands in front of ON EMPTY and ON ERROR.
+type JSONBehavior struct {
+	// Word is "" without the clause, else "NULL", "ERROR", "DEFAULT", "EMPTY ARRAY", "EMPTY
+	// OBJECT", "TRUE", "FALSE" or "UNKNOWN".
+	Word string
+	// Default is the value of DEFAULT.
+	Default Expr
+}
+
 // Unary is NOT x, -x, +x, or x IS [NOT] NULL, TRUE, FALSE, UNKNOWN.
 type Unary struct {
 	Node

@@ -162,12 +162,24 @@ func (p *parser) isTest(left Expr, start, bp int) Expr {
 	case "NULL", "TRUE", "FALSE", "UNKNOWN":
 		p.i++
 		return &Unary{Node: p.node(start), Op: Op("IS " + not + what.up), X: left}
-	case "JSON", "A":
+	case "JSON":
 		p.i++
-		for p.is("OBJECT") || p.is("ARRAY") || p.is("SCALAR") || p.is("VALUE") {
+		op := Op("IS JSON")
+		if t := p.peek(); t.kind == tokWord && (t.up == "OBJECT" || t.up == "ARRAY" || t.up == "SCALAR" || t.up == "VALUE") {
+			p.i++
+			op += Op(" " + t.up)
+		}
+		x := &Unary{Node: p.node(start), Op: op, X: left}
+		if not != "" {
+			return &Unary{Node: x.Node, Op: OpNot, X: x}
+		}
+		return x
+	case "A":
+		p.i++
+		for p.is("SET") {
 			p.i++
 		}
-		return p.unsupportedExpr("IS JSON", start)
+		return p.unsupportedExpr("IS A SET", start)
 	}
 	p.unexpected("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
 	return left

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
+
+	"leat/internal/columnar"
 )
 
 // power tells how tight the outermost operator of x binds.
@@ -111,6 +113,8 @@ func (w *writer) bare(x Expr) {
 		w.put(" ", string(x.Op), map[bool]string{true: " ALL (", false: " ANY ("}[x.All])
 		w.query(x.Query)
 		w.put(")")
+	case *JSONCall:
+		w.jsonCall(x)
 	case *GroupingSets:
 		w.put(x.Word, " (")
 		w.list(len(x.Items), ", ", func(i int) { w.grouping(x.Items[i]) })
@@ -367,6 +371,30 @@ func (w *writer) windowText(o *Window) {
 	}
 	if o.Frame != "" {
 		w.put(space, o.Frame)
+	}
+	w.put(")")
+}
+
+func (w *writer) jsonCall(x *JSONCall) {
+	w.put(x.Func, "(")
+	w.exprs([]Expr{x.X, x.Path})
+	if x.Returning.Kind != columnar.Invalid {
+		w.put(" RETURNING ")
+		w.dataType(x.Returning)
+	}
+	if x.Wrapper != "" {
+		w.put(" ", x.Wrapper, " WRAPPER")
+	}
+	for i, b := range []JSONBehavior{x.OnEmpty, x.OnError} {
+		if b.Word == "" {
+			continue
+		}
+		w.put(" ", b.Word)
+		if b.Default != nil {
+			w.put(" ")
+			w.expr(b.Default, 0)
+		}
+		w.put([]string{" ON EMPTY", " ON ERROR"}[i])
 	}
 	w.put(")")
 }

@@ -168,6 +168,8 @@ func WalkExpr(x Expr, v Visitor) {
 		walkExprs([]Expr{x.X, x.Index}, v)
 	case *FieldRef:
 		WalkExpr(x.X, v)
+	case *JSONCall:
+		walkExprs([]Expr{x.X, x.Path, x.OnEmpty.Default, x.OnError.Default}, v)
 	case *Overlaps:
 		walkExprs([]Expr{x.L, x.R}, v)
 	case *Quantified:

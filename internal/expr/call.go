@@ -47,7 +47,7 @@ func init() {
 	for _, group := range [][]*function{
 		arithmeticFunctions, compareFunctions, logicFunctions, conditionalFunctions, numericFunctions,
 		textFunctions, patternFunctions, hashFunctions, timeFunctions, timestampFunctions,
-		buildingFunctions, arrayFunctions, mapFunctions,
+		buildingFunctions, arrayFunctions, mapFunctions, jsonFunctions,
 	} {
 		for _, f := range group {
 			functions[f.name] = f

@@ -144,13 +144,13 @@ func buildRow(c *compiler, e *callExpr) (node, error) {
 	})
 }
 
-func bindElement(f *function, args []Expr) (columnar.DataType, []Expr, error) {
+func bindElement(_ *function, args []Expr) (columnar.DataType, []Expr, error) {
 	x, index := args[0], args[1]
 	t := x.Type()
 	switch t.Kind {
 	case columnar.Array:
 		if !index.Type().IsInteger() {
-			return t, nil, argError(f, args, "write a position, such as a[1]")
+			return t, nil, typeError("write a position, such as a[1]", "the positions of an ARRAY are whole numbers, this is %s", typeName(index.Type()))
 		}
 		if l, ok := index.(*literalExpr); ok && !l.null && l.i < 1 {
 			return t, nil, typeError("write a[1] for the first element", "the positions of an ARRAY begin at 1, this is %d", l.i)

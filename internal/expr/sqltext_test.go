@@ -136,6 +136,8 @@ func (r *sqlReader) not() (Expr, error) {
 }
 
 var postfixTests = [][]string{
+	{"IS", "JSON", "OBJECT"},
+	{"IS", "JSON"},
 	{"IS", "NOT", "DISTINCT", "FROM"},
 	{"IS", "DISTINCT", "FROM"},
 	{"IS", "NOT", "NULL"},
@@ -152,6 +154,13 @@ func (r *sqlReader) comparison() (Expr, error) {
 	left, err := r.sum()
 	if err != nil {
 		return nil, err
+	}
+	if r.accept("IS", "NOT", "JSON") {
+		x, err := Call("IS JSON", left)
+		if err != nil {
+			return nil, err
+		}
+		return Call("NOT", x)
 	}
 	for _, words := range postfixTests {
 		if !r.accept(words...) {

@@ -56,6 +56,8 @@ func (e *callExpr) text(b *strings.Builder) {
 			fmt.Fprintf(b, " WHEN %s THEN %s", args[i], args[i+1])
 		}
 		fmt.Fprintf(b, " ELSE %s END", args[len(args)-1])
+	case "JSON_VALUE", "JSON_QUERY", "JSON_EXISTS":
+		fmt.Fprintf(b, "%s(%s, %s)", e.fn.name, args[0], args[1])
 	case "ARRAY", "MAP":
 		fmt.Fprintf(b, "%s[%s]", e.fn.name, strings.Join(args, ", "))
 	case elementFunction.name:
