@@ -78,6 +78,8 @@ func (v *validation) columns() {
 			v.shape(diag.CodeTableShape, "rename one of them", "column %s is there twice", f.Name)
 		case strings.HasPrefix(f.Name, keyPrefix) || slices.Contains(systemColumns, f.Name):
 			v.shape(diag.CodeTableShape, "choose another name", "column %s: the name is reserved for columns of data files", f.Name)
+		case (f.Type.IsText() || f.Type.IsBytes()) && f.Type.Length <= 0:
+			v.shape(diag.CodeType, "give it one of at least 1, as by CAST(… AS STRING)", "column %s: its type %s has no length", f.Name, f.Type.AsNullable())
 		}
 		seen[f.Name] = true
 	}

@@ -114,10 +114,7 @@ func (s *Session) shape(d *connect.Discovered, rules *copyRules) (*copyShape, er
 			}
 			return nil, inTable(err, d.Table.Name)
 		}
-		col := shapedColumn{field: columnar.Field{Name: it.column.name, Type: x.Type().AsNullable()}}
-		if col.field.Type.IsText() && col.field.Type.Length == 0 {
-			col.field.Type = columnar.StringType() // that of ''
-		}
+		col := shapedColumn{field: columnar.Field{Name: it.column.name, Type: storable(x.Type().AsNullable())}}
 		switch i, plain := expr.IsColumn(x); {
 		case plain && i < len(src) && !used[i]:
 			used[i] = true

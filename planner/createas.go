@@ -34,6 +34,7 @@ func (s *Session) createAs(ctx context.Context, v *sqlfront.CreateTable) {
 	full := *v
 	full.AsQuery = nil
 	for _, f := range columns {
+		f.Type = storable(f.Type)
 		full.Columns = append(full.Columns, sqlfront.Column{Name: sqlfront.Name{Text: f.Name, At: v.AsQuery.At}, Type: f.Type, TypePos: v.AsQuery.At})
 	}
 	takeKeys(&full)
@@ -42,6 +43,17 @@ func (s *Session) createAs(ctx context.Context, v *sqlfront.CreateTable) {
 		return
 	}
 	s.statement(ctx, &sqlfront.Insert{Span: v.Span, Target: v.Name, Query: v.AsQuery})
+}
+
+// storable is the type of a column that holds values of t: the text '' has none of
+// its own length.
+func storable(t columnar.DataType) columnar.DataType {
+	if t.IsText() && t.Length <= 0 {
+		length := columnar.StringType()
+		length.Nullable = t.Nullable
+		return length
+	}
+	return t
 }
 
 // takeKeys makes clauses of the options by which CREATE TABLE … AS names the
