@@ -82,7 +82,7 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 	}
 	t.described, t.leaving = end, nil
 	switch {
-	case t.def.Evolution.Stop && (c.kind != altered || src == nil || namesPartitions(statement)):
+	case t.def.Evolution.Stop && (c.kind != altered || src == nil):
 		return t.changed(errStops)
 	case c.kind == truncated && t.def.Evolution.NoTruncate:
 		r.log.Warn("source table was truncated: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
@@ -90,7 +90,7 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 	case c.kind == truncated:
 		r.log.Info("source table was truncated: its rows go in the lake", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, t.src, statement, true, false)
-	case c.kind == dropped, src == nil:
+	case c.kind == dropped, src == nil, src.view():
 		t.leave()
 		r.log.Warn("source table is gone: its rows stay in the lake", "table", t.id(), "statement", clip(statement))
 		return nil
@@ -98,9 +98,9 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 		t.absent.Store(false)
 		r.log.Info("source table was made anew: its former rows go in the lake", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, src, statement, true, true)
-	case t.seq.waits() && !t.healing && (c.kind == renamed || namesPartitions(statement)):
+	case t.seq.waits() && !t.healing && (c.kind == renamed || c.kind == refilled):
 		return r.adapt(ctx, t, src, statement, false, false) // nothing of it was read yet
-	case c.kind == renamed || namesPartitions(statement):
+	case c.kind == renamed || c.kind == refilled:
 		t.absent.Store(false)
 		r.log.Info("source table has other rows: it is read again", "table", t.id(), "statement", clip(statement))
 		return r.adapt(ctx, t, src, statement, true, true)
@@ -122,8 +122,8 @@ func (r *Reader) adapt(ctx context.Context, t *table, src *sourceTable, statemen
 	if err != nil {
 		return t.changed(err)
 	}
-	if ev.rekeyed {
-		r.log.Info("a column of the key has another type: the table is emptied and read again", "table", t.id(), "statement", clip(statement))
+	if ev.rekeyed || ev.newKeys {
+		r.log.Info("a column of the key has another type or other values: the table is emptied and read again", "table", t.id(), "statement", clip(statement))
 		truncate, reread = true, true
 	}
 	for _, note := range ev.notes {
@@ -280,17 +280,6 @@ func (r *Reader) healed(ctx context.Context) error {
 // t were looked up: they may be newer than the event.
 func (t *table) describedAfter(e *event, uuid string) bool {
 	return t.described.uuid == uuid && t.described.file != "" && t.described.compare(e.file, e.offset) < 0
-}
-
-// namesPartitions reports a change of partitions, which takes rows without events.
-func namesPartitions(statement string) bool {
-	w := words(statement)
-	for i := range w {
-		if i > 0 && w[i].is("PARTITION") && (w[i-1].is("DROP") || w[i-1].is("TRUNCATE") || w[i-1].is("EXCHANGE")) {
-			return true
-		}
-	}
-	return false
 }
 
 // follows reports the tables that a statement names and that follow it.

@@ -197,6 +197,21 @@ func TestEffectsOfStatements(t *testing.T) {
 		{"CREATE OR REPLACE TABLE IF NOT EXISTS x.orders (id INT)", dropped, []name{{"x", "orders"}}},
 		{"INSERT IGNORE INTO x.orders SELECT * FROM y", written, []name{{"x", "orders"}}},
 		{"UPDATE a, b SET orders = 1", written, []name{{"shop", "a"}, {"shop", "b"}}},
+		{"--\r\n-- x\r\nTRUNCATE\r\nTABLE orders", truncated, []name{{"shop", "orders"}}},
+		{"/*M!100500 TRUNCATE TABLE orders */", truncated, []name{{"shop", "orders"}}},
+		{"ALTER TABLE a DROP PARTITION IF EXISTS p0", refilled, []name{{"shop", "a"}}},
+		{"ALTER TABLE a TRUNCATE PARTITION ALL", refilled, []name{{"shop", "a"}}},
+		{"ALTER TABLE x.a EXCHANGE PARTITION p WITH TABLE `y`.b WITHOUT VALIDATION", refilled, []name{{"x", "a"}, {"y", "b"}}},
+		{"ALTER TABLE a CONVERT PARTITION p TO TABLE b", refilled, []name{{"shop", "a"}, {"shop", "b"}}},
+		{"ALTER TABLE a CONVERT TABLE x.b TO PARTITION p VALUES LESS THAN (9)", refilled, []name{{"shop", "a"}, {"x", "b"}}},
+		{"ALTER TABLE a CONVERT TO CHARACTER SET utf8mb4", altered, []name{{"shop", "a"}}},
+		{"ALTER TABLE a IMPORT TABLESPACE", refilled, []name{{"shop", "a"}}},
+		{"ALTER TABLE a REORGANIZE PARTITION p INTO (PARTITION q VALUES LESS THAN (9))", altered, []name{{"shop", "a"}}},
+		{"ALTER IGNORE TABLE a ADD UNIQUE (v)", refilled, []name{{"shop", "a"}}},
+		{"ALTER TABLE a ADD COLUMN w INT, ENGINE = BLACKHOLE", refilled, []name{{"shop", "a"}}},
+		{"ALTER TABLE a ENGINE=InnoDB COMMENT 'DROP PARTITION p'", altered, []name{{"shop", "a"}}},
+		{"ALTER TABLE a ENGINE", altered, []name{{"shop", "a"}}},
+		{"ALTER TABLE a CONVERT TABLE", refilled, []name{{"shop", "a"}}},
 		{"-- ends\n", noEffect, nil},
 		{"'", noEffect, nil},
 		{"/*", noEffect, nil},
@@ -212,9 +227,47 @@ func TestEffectsOfStatements(t *testing.T) {
 	}
 }
 
+// TestSessions brings statements of any session into one form.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	const ansi, noBackslash = modeANSIQuotes, modeNoBackslash
+	for _, tt := range []struct {
+		mode       uint64
+		text, want string
+	}{
+		{0, `ALTER TABLE t COMMENT 'it\'s \\'`, `ALTER TABLE t COMMENT 'it\'s \\'`},
+		{noBackslash, `ALTER TABLE t COMMENT 'c:\', RENAME TO u`, `ALTER TABLE t COMMENT 'c:\\', RENAME TO u`},
+		{noBackslash, "ALTER TABLE `a\\` COMMENT 'x''\\'", "ALTER TABLE `a\\` COMMENT 'x''\\\\'"},
+		{ansi, `ALTER TABLE "a\" COMMENT 'it\'s'`, `ALTER TABLE "a\\" COMMENT 'it\'s'`},
+		{noBackslash, `'\`, `'\\`},
+	} {
+		if got := (session{mode: tt.mode}).plain(tt.text); got != tt.want {
+			t.Errorf("%s under %d: got %s, want %s", tt.text, tt.mode, got, tt.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"SET STATEMENT max_statement_time=1, lock_wait_timeout=9 FOR TRUNCATE TABLE a": " TRUNCATE TABLE a",
+		"set /* x */ statement a='FOR' for alter table a add b int":                    " alter table a add b int",
+		"SET STATEMENT a=1": "SET STATEMENT a=1", "SET @a = 1": "SET @a = 1", "SET": "SET", "TRUNCATE a": "TRUNCATE a",
+	} {
+		if got := withoutSettings(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	vars := []byte{0, 1, 2, 3, 4, 1, 0, 0, 0x70, 0, 0, 0, 0, 0, 6, 3, 's', 't', 'd', 3, 1, 0, 1, 0, 4, 28, 0, 45, 0, 8, 0, 5, 3, 'U', 'T', 'C', 128, 1, 2, 3}
+	if got := sessionOf(vars); got.charset != 28 || !got.strict() || got.mode&noBackslash == 0 {
+		t.Errorf("%+v", got)
+	}
+	for n := range vars {
+		sessionOf(vars[:n]) // shortened, it must not fail
+	}
+}
+
 func FuzzEffects(f *testing.F) {
 	f.Add("ALTER TABLE `a`.b ADD x INT /*! c */", "d")
-	f.Fuzz(func(_ *testing.T, text, schema string) { effects(text, schema) })
+	f.Fuzz(func(_ *testing.T, text, schema string) {
+		effects(withoutSettings(session{mode: modeNoBackslash}.plain(text)), schema)
+	})
 }
 
 func TestQueueIsBoundedInBytes(t *testing.T) {

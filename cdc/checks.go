@@ -168,6 +168,9 @@ func (r *Reader) zoneError(s *server) error {
 // known is what the state holds of it, nil for nothing.
 func (r *Reader) checkTable(n *conn, t *table, known *tableState) error {
 	src := r.sourceOf(t)
+	if src != nil && src.view() && t.def.Follow {
+		src = nil // it stands in place of the table, which was dropped
+	}
 	if src != nil {
 		switch err := r.readable(n, t, src); {
 		case err == nil:
@@ -352,5 +355,9 @@ func sameColumns(a, b []mysqlrow.Column) bool {
 
 func sameColumn(x, y mysqlrow.Column) bool {
 	x.Comment, y.Comment, x.Default, y.Default = "", "", nil, nil
+	x.Counts, y.Counts = false, false
+	if x.Expression == "" || y.Expression == "" { // a state of before does not know it
+		x.Expression, y.Expression = "", ""
+	}
 	return x == y
 }

@@ -1,6 +1,9 @@
 package cdc
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // word is a token of a statement: a name, a number, a quoted text or a mark.
 type word struct {
@@ -14,7 +17,7 @@ func (w word) is(keyword string) bool {
 }
 
 // words splits a MySQL statement. Comments are dropped, except for what stands
-// in /*! … */, which the server runs.
+// in /*! … */ and /*M! … */, which the server runs.
 func words(text string) []word {
 	var out []word
 	for {
@@ -62,7 +65,9 @@ func skipBlank(s string) string {
 		s = strings.TrimLeft(s, " \t\r\n\f\v")
 		switch {
 		case strings.HasPrefix(s, "/*!"):
-			s = strings.TrimLeft(strings.TrimPrefix(s[3:], "M"), "0123456789")
+			s = strings.TrimLeft(s[3:], "0123456789")
+		case strings.HasPrefix(s, "/*M!"): // of MariaDB; MySQL reads a comment, and too much does no harm
+			s = strings.TrimLeft(s[4:], "0123456789")
 		case strings.HasPrefix(s, "*/"):
 			s = s[2:]
 		case strings.HasPrefix(s, "/*"):
@@ -71,7 +76,7 @@ func skipBlank(s string) string {
 			} else {
 				return ""
 			}
-		case strings.HasPrefix(s, "#"), strings.HasPrefix(s, "-- "), strings.HasPrefix(s, "--\t"), strings.HasPrefix(s, "--\n"):
+		case strings.HasPrefix(s, "#"), strings.HasPrefix(s, "--") && (len(s) == 2 || s[2] <= ' '):
 			if i := strings.IndexByte(s, '\n'); i >= 0 {
 				s = s[i+1:]
 			} else {
@@ -114,6 +119,8 @@ const (
 	truncated
 	dropped
 	renamed
+	// refilled: rows came or went as a whole, and no event tells of them.
+	refilled
 	created
 	// written: rows changed, and the log holds the statement instead of them.
 	written
@@ -144,8 +151,12 @@ func effects(text, schema string) (effect, []name) {
 		if p.skip("TABLE") {
 			p.skip("IF", "EXISTS")
 			names := p.list()
+			rest := *p
 			if to, ok := p.newName(); ok {
 				return renamed, append(names, to)
+			}
+			if others, ok := rest.refills(); ok {
+				return refilled, append(names, others...)
 			}
 			return altered, names
 		}
@@ -236,6 +247,36 @@ func (p *nameReader) newName() (name, bool) {
 		}
 	}
 	return name{}, false
+}
+
+// refills reports whether ALTER TABLE takes or brings rows that no event tells of,
+// and gives the tables besides the altered one whose rows it moves.
+func (p *nameReader) refills() (others []name, found bool) {
+	w := p.words
+	next := func(i int, keyword string) bool { return i+1 < len(w) && w[i+1].is(keyword) }
+	found = slices.ContainsFunc(w[:p.at], func(x word) bool { return x.is("IGNORE") }) // drops rows for a new unique key
+	for i := p.at; i < len(w); i++ {
+		moves := w[i].is("EXCHANGE") || w[i].is("CONVERT")
+		switch {
+		case (moves || w[i].is("DROP") || w[i].is("TRUNCATE") || w[i].is("IMPORT") || w[i].is("DISCARD")) && next(i, "PARTITION"),
+			(w[i].is("IMPORT") || w[i].is("DISCARD")) && next(i, "TABLESPACE"), w[i].is("CONVERT") && next(i, "TABLE"):
+			found = true
+			for j := i + 1; moves && j+1 < len(w); j++ {
+				if w[j].is("TABLE") {
+					other := nameReader{words: w, schema: p.schema, at: j + 1}
+					others = append(others, other.name())
+					break
+				}
+			}
+		case w[i].is("ENGINE"):
+			j := i + 1
+			if j < len(w) && w[j].text == "=" {
+				j++
+			}
+			found = found || j < len(w) && strings.EqualFold(w[j].text, "BLACKHOLE") // which forgets all rows
+		}
+	}
+	return others, found
 }
 
 // list reads names separated by commas.

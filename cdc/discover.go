@@ -51,6 +51,9 @@ func (t *sourceTable) transactional() bool {
 	return false
 }
 
+// view reports a view, which may have taken the place of a table.
+func (t *sourceTable) view() bool { return t.engine == "" && strings.HasSuffix(t.kind, "VIEW") }
+
 // columnNames lists the columns for suggestions.
 func (t *sourceTable) columnNames() []string {
 	var out []string
@@ -203,6 +206,10 @@ func (n *conn) column(r []string) mysqlrow.Column {
 	}
 	extra := strings.ToUpper(r[13])
 	c.Generated = strings.Contains(extra, "GENERATED") && !strings.Contains(extra, "DEFAULT_GENERATED")
+	c.Counts = strings.Contains(extra, "AUTO_INCREMENT")
+	if c.Generated {
+		c.Expression = r[14]
+	}
 	// MariaDB writes a default as an expression, so that text stands in quotes and
 	// NULL is the one that every column has which may be NULL.
 	if r[12] == "0" && !(n.mariadb() && strings.EqualFold(r[10], "NULL")) {

@@ -285,8 +285,8 @@ func (d *dumper) query(ctx context.Context, h header, body []byte) error {
 	if len(body) < at+schemaLen+1 {
 		return errors.New("reading the binlog: short query event")
 	}
-	text := body[at+schemaLen+1:]
-	switch string(text) {
+	text := string(body[at+schemaLen+1:])
+	switch text {
 	case "BEGIN":
 		d.open = true
 		return nil
@@ -295,7 +295,10 @@ func (d *dumper) query(ctx context.Context, h header, body []byte) error {
 	}
 	e := event{
 		kind: evStatement, id: d.id, millis: d.millis, file: d.file, offset: d.offset,
-		text: string(text), schema: string(body[at : at+schemaLen]),
+		text: text, schema: string(body[at : at+schemaLen]), session: sessionOf(body[fixed:at]),
+	}
+	if d.maria {
+		e.text = withoutSettings(text)
 	}
 	switch verb := firstWord(e.text); verb {
 	case "SAVEPOINT":

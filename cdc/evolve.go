@@ -36,6 +36,8 @@ type evolution struct {
 	// rekeyed says that a column of the key has another type: the files of the
 	// target are sorted by it, so that they are written anew.
 	rekeyed bool
+	// newKeys says that keys have got other values: they were cut or rounded, or 0 was numbered.
+	newKeys bool
 	notes   []string
 }
 
@@ -62,7 +64,7 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 	if e.dropped == nil {
 		e.dropped = map[string]int{}
 	}
-	if !slices.EqualFunc(was.primary, next.primary, strings.EqualFold) {
+	if !sameNames(was.primary, next.primary) {
 		return nil, fmt.Errorf("its key was (%s) and is (%s)", strings.Join(was.primary, ", "), strings.Join(next.primary, ", "))
 	}
 	if e.rules.Stop && !sameColumns(was.columns, next.columns) {
@@ -94,14 +96,16 @@ func (t *table) evolve(was, next *sourceTable, statement string, shared bool) (*
 			return nil, err
 		}
 	}
+	e.replaced(was, next, statement, arrived)
+	e.touched(was, next, statement, t.strict)
 	e.drop(next, gone)
 	e.lift(next)
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		e.dropped[name]++
 		e.notes = append(e.notes, fmt.Sprintf("column '%s' is gone at the source: it stays in the lake, with NULL from now on", name))
 	}
-	if e.reread && e.rules.NoReread {
-		e.reread = false
+	if (e.reread || e.newKeys) && e.rules.NoReread {
+		e.reread, e.newKeys = false, false
 		e.notes = append(e.notes, "rows from before keep what they have in new columns, because the table is not read again")
 	}
 	return e, nil
@@ -263,7 +267,7 @@ func (e *evolution) column(t *table, isNew bool, c mysqlrow.Column, renames bool
 	}
 	i := e.place(c.Name)
 	inKey := slices.ContainsFunc(t.src.primary, func(k string) bool { return strings.EqualFold(k, c.Name) })
-	fits := func(i int) bool { return e.rules.Types.Check(c, e.schema.Fields[i].Type) == nil }
+	fits := func(i int) bool { return e.fits(c, e.schema.Fields[i].Type, natural) }
 	if i >= 0 && e.hidden(i) {
 		if !fits(i) {
 			e.schema.Fields[i].Type, e.changed = natural.AsNullable(), true
@@ -314,7 +318,7 @@ func (e *evolution) column(t *table, isNew bool, c mysqlrow.Column, renames bool
 func (e *evolution) fitType(t *table, i int, c mysqlrow.Column, natural columnar.DataType, inKey bool) error {
 	f := &e.schema.Fields[i]
 	keeps := e.rules.NoWiden || e.rules.Types.KeepDecimal && f.Type.Kind == columnar.Decimal && natural.Kind == columnar.Decimal
-	switch fits := e.rules.Types.Check(c, f.Type) == nil; {
+	switch fits := e.fits(c, f.Type, natural); {
 	case !fits && keeps:
 		return &diag.Error{
 			Domain: diag.Guard, Code: diag.CodeSourceChanged, Table: t.def.Label,
@@ -348,6 +352,13 @@ func (e *evolution) fitType(t *table, i int, c mysqlrow.Column, natural columnar
 // sortAlike reports whether values of a type keep their order in a wider one.
 func sortAlike(was, wide columnar.DataType) bool {
 	return was.IsText() && wide.IsText() || was.IsNumeric() && wide.IsNumeric()
+}
+
+// fits reports whether a column of the lake holds every value of c. A script may
+// declare fewer digits of a second than the source has; a copy keeps them all.
+func (e *evolution) fits(c mysqlrow.Column, have, natural columnar.DataType) bool {
+	cuts := have.Kind == natural.Kind && (have.Kind == columnar.Timestamp || have.Kind == columnar.TimestampLTZ) && have.Precision < natural.Precision
+	return !cuts && e.rules.Types.Check(c, have) == nil
 }
 
 // widen is columnar.Widest under the rules.

@@ -44,7 +44,7 @@ func TestEvolve(t *testing.T) {
 		rules                 Evolution
 		// lake replaces the columns that the target has, source and metadata those of the port.
 		lake, origin, metadata string
-		shared                 bool
+		shared, counts, strict bool
 		want                   string
 	}{
 		{name: "a rename is a drop and an add", next: "id INT NOT NULL, x VARCHAR(5), b INT, c INT", statement: "ALTER TABLE t RENAME COLUMN a TO x", want: "id a b c x; read again"},
@@ -69,11 +69,17 @@ func TestEvolve(t *testing.T) {
 		{name: "a new column with a default", next: was + ", d INT NOT NULL DEFAULT 1", want: "id a b c d; read again"},
 		{name: "types as they are", rules: Evolution{NoWiden: true}, next: "id INT NOT NULL, a VARCHAR(5), b BIGINT, c INT", want: "column 'b' is BIGINT at the source, which does not go into INT, and the job leaves types as they are"},
 		{name: "a number that becomes text", next: "id INT NOT NULL, a VARCHAR(5), b VARCHAR(9), c INT", want: "id a b_dropped_1 c b:VARCHAR(9); b>b_dropped_1; read again"},
-		{name: "a number that becomes text, mapped", rules: Evolution{Types: mysqlrow.Mapping{WidenToText: true}}, next: "id INT NOT NULL, a VARCHAR(5), b VARCHAR(9), c INT", want: "id a b:STRING c"},
+		{name: "a number that becomes text, mapped", rules: Evolution{Types: mysqlrow.Mapping{WidenToText: true}}, next: "id INT NOT NULL, a VARCHAR(5), b VARCHAR(30), c INT", want: "id a b:STRING c"},
+		{name: "a column dropped and made anew by one statement", next: was, statement: "ALTER TABLE t DROP COLUMN c, ADD COLUMN c INT DEFAULT 5", want: "id a b c; read again"},
+		{name: "a key that counts from now on", next: was, counts: true, statement: "ALTER TABLE t MODIFY id INT NOT NULL AUTO_INCREMENT, AUTO_INCREMENT = 7", want: "id a b c; other keys"},
+		{name: "a key that counts as before", next: was, counts: true, statement: "ALTER TABLE t AUTO_INCREMENT = 7", want: "id a b c"},
+		{name: "a narrower type", next: "id INT NOT NULL, a VARCHAR(5), b SMALLINT, c INT", statement: "ALTER TABLE t MODIFY b SMALLINT", want: "id a b c; read again"},
+		{name: "a narrower key", next: "id SMALLINT NOT NULL, a VARCHAR(5), b INT, c INT", statement: "ALTER TABLE t MODIFY id SMALLINT", want: "id a b c; other keys"},
+		{name: "a narrower type, under a strict mode", strict: true, next: "id INT NOT NULL, a VARCHAR(5), b SMALLINT, c INT", statement: "ALTER TABLE t MODIFY b SMALLINT", want: "id a b c"},
 		{name: "no change at all", rules: Evolution{Stop: true}, next: was + ", d INT", want: "the job stops at every change of tables"},
 		{name: "a column under another name", rules: Evolution{Rename: true}, lake: "id z b c", origin: " a", next: "id INT NOT NULL, x VARCHAR(5), b INT, c INT", statement: "ALTER TABLE t RENAME COLUMN a TO x", want: "id z b c; z is x"},
 		{name: "a computed column of a new name", metadata: "   none", lake: "id a b d", next: "id INT NOT NULL, a VARCHAR(5), b INT, d INT", want: "table db.t: the source has a new column 'd', and the table of the lake has another one of that name"},
-		{name: "what only expressions read follows freely", lake: "id a b \x00c", next: "id INT NOT NULL, a VARCHAR(5), b INT, c DATE", want: "id a b hidden c:DATE"},
+		{name: "what only expressions read follows freely", lake: "id a b \x00c", next: "id INT NOT NULL, a VARCHAR(5), b INT, c DATE", want: "id a b hidden c:DATE; read again"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -91,8 +97,10 @@ func TestEvolve(t *testing.T) {
 				def.Schema.Fields = append(def.Schema.Fields, columnar.Field{Name: name, Type: typ})
 			}
 			def.Origin, def.Metadata = strings.Split(tt.origin, " "), strings.Split(tt.metadata, " ")
-			x := &table{def: def, src: src}
-			ev, err := x.evolve(src, described(tt.next), tt.statement, tt.shared)
+			x := &table{def: def, src: src, strict: tt.strict}
+			next := described(tt.next)
+			next.columns[0].Counts = tt.counts
+			ev, err := x.evolve(src, next, tt.statement, tt.shared)
 			got := ""
 			if err != nil {
 				got = strings.TrimPrefix(err.Error(), "error LEAT-3009: table db.t: ")
@@ -138,6 +146,9 @@ func tell(e *evolution, was *Table) string {
 	}
 	if e.reread {
 		parts = append(parts, "read again")
+	}
+	if e.newKeys {
+		parts = append(parts, "other keys")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -12,7 +12,10 @@ import (
 
 // statementEvent looks whether a statement in the log touches a table of ours.
 func (r *Reader) statementEvent(ctx context.Context, e *event) error {
-	kind, names := effects(e.text, e.schema)
+	kind, names, err := r.effectsOf(ctx, e)
+	if err != nil {
+		return err
+	}
 	if kind == noEffect {
 		if definesAnew(e.text) {
 			clear(r.reached)
@@ -32,7 +35,7 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 	}
 	list := r.follows(kind, names, e)
 	for _, c := range list {
-		c.table.statement = e.text
+		c.table.statement, c.table.strict = e.text, e.session.strict()
 		if kind != altered || c.table.seq.waits() || !c.table.describedAfter(e, r.pos.ServerUUID) {
 			continue
 		}
@@ -94,6 +97,12 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 			case !t.empty:
 				return t.gone(kind, e.text)
 			}
+		case refilled:
+			r.log.Warn("rows of the source table came or went without events: the lake keeps what it has", "table", t.id(), "statement", clip(e.text),
+				"remedy", "read the table anew with --fresh --replace, or copy it with leat sync mysql")
+			if err := r.altered(ctx, t); err != nil {
+				return err
+			}
 		case noEffect, truncated, dropped, created, called:
 			if !t.empty && (kind != truncated || !t.def.SkipTruncate) {
 				return t.gone(kind, e.text)
@@ -101,6 +110,25 @@ func (r *Reader) statementEvent(ctx context.Context, e *event) error {
 		}
 	}
 	return nil
+}
+
+// effectsOf is effects for a statement of any session. The text of e is UTF-8 then.
+func (r *Reader) effectsOf(ctx context.Context, e *event) (effect, []name, error) {
+	text, both, err := r.inUTF8(ctx, e)
+	if err != nil {
+		return noEffect, nil, err
+	}
+	raw := e.session.plain(e.text)
+	e.text = e.session.plain(text)
+	kind, names := effects(e.text, e.schema)
+	if both {
+		other, more := effects(raw, e.schema)
+		if kind == noEffect {
+			kind = other
+		}
+		names = append(names, more...)
+	}
+	return kind, names, nil
 }
 
 // definesAnew reports a statement that may change what a view, a trigger or a function does.

@@ -42,6 +42,7 @@ type event struct {
 	rows  mysqlrow.Rows
 	// text and schema are the statement and the database it ran in.
 	text, schema string
+	session      session
 	// xa belongs to an evCommit that ends a piece of an XA transaction.
 	xa  *xaEnd
 	err error

@@ -32,6 +32,9 @@ type Reader struct {
 	catching bool
 	// letters takes rows that cannot be read, nil for nothing.
 	letters *letters
+	// charsets are the character sets of the server by the numbers of their collations,
+	// nil until they are needed.
+	charsets map[uint16]string
 	// left are tables that came while the reader runs, and stay out.
 	left []dataflow.TableStatus
 
@@ -257,7 +260,10 @@ func (r *Reader) restore(ctx context.Context, n *conn, data json.RawMessage) err
 func (t *table) restoreVersion(ts tableState, cells mysqlrow.Options) error {
 	now := t.src
 	then := &sourceTable{columns: ts.Columns, primary: ts.Primary, indexed: now.indexed, engine: now.engine, rows: now.rows, rowBytes: now.rowBytes}
-	if sameColumns(now.columns, then.columns) {
+	if sameColumns(now.columns, then.columns) && slices.EqualFunc(now.primary, then.primary, strings.EqualFold) {
+		for i := range now.columns {
+			now.columns[i].Counts = then.columns[i].Counts // a statement may be to come
+		}
 		return nil
 	}
 	if t.def.Evolution.Rename || t.def.Evolution.Drop {

@@ -11,8 +11,14 @@ func renamedColumns(statement string) []columnRename {
 	name := func(i int) bool { return i < len(w) && !w[i].literal && (w[i].quoted || isWord(w[i].text[0])) }
 	for i := range w {
 		switch {
-		case w[i].is("RENAME") && i+4 < len(w) && w[i+1].is("COLUMN") && name(i+2) && w[i+3].is("TO") && name(i+4):
-			out = append(out, columnRename{w[i+2].text, w[i+4].text})
+		case w[i].is("RENAME") && i+4 < len(w) && w[i+1].is("COLUMN"):
+			j := i + 2
+			if j+4 < len(w) && w[j].is("IF") && w[j+1].is("EXISTS") {
+				j += 2
+			}
+			if name(j) && w[j+1].is("TO") && name(j+2) {
+				out = append(out, columnRename{w[j].text, w[j+2].text})
+			}
 		case w[i].is("CHANGE"):
 			j := i + 1
 			if j < len(w) && w[j].is("COLUMN") && name(j+2) {

@@ -72,8 +72,10 @@ type table struct {
 	was *sourceTable
 	// behind says that it is read beside the others, which are ahead of it.
 	behind bool
-	// statement is the last DDL on the table, for messages.
+	// statement is the last DDL on the table; strict says that its session refused
+	// values that do not fit.
 	statement string
+	strict    bool
 }
 
 // id names the table in states and maps.

@@ -42,7 +42,9 @@ func (w *Watch) matches(database, table string) bool {
 
 // newcomers gives the tables that a statement may have brought and that are wanted and new.
 func (r *Reader) newcomers(ctx context.Context, kind effect, names []name, e *event) ([]name, error) {
-	if r.cfg.Watch == nil || kind != created && kind != renamed && (kind != dropped || !isCreate(e.text)) {
+	brings := kind == created || kind == renamed || kind == refilled || kind == dropped && isCreate(e.text) ||
+		kind == altered && mentions(e.text, "PRIMARY") // one that stayed out has a key now
+	if r.cfg.Watch == nil || !brings {
 		return nil, nil
 	}
 	folds := r.server.folds()
@@ -91,6 +93,7 @@ func (r *Reader) welcome(ctx context.Context, list []name) error {
 		var all diag.List
 		switch {
 		case err == nil:
+			r.left = slices.DeleteFunc(r.left, func(s dataflow.TableStatus) bool { return s.Name == x.schema+"."+x.table })
 		case diag.Retryable(err), !errors.As(err, &one) && !errors.As(err, &all):
 			return err
 		default:
@@ -117,7 +120,7 @@ func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
-	src, err := n.describe(x.schema, x.table)
+	src, err := n.describeNow(x.schema, x.table)
 	if err != nil {
 		return sourceError(n.addr, err)
 	}

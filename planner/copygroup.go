@@ -251,8 +251,8 @@ func (y *syncer) group(ctx context.Context, g *copyGroup) {
 		again, set := *g, false
 		again.members = nil
 		for _, d := range g.members {
-			if d.Was != nil && slices.Contains(y.spec.Resume, d.Database+"."+d.Name) {
-				// It cannot go on yet.
+			if d.Was != nil && (len(y.groups) > 1 || slices.Contains(y.spec.Resume, d.Database+"."+d.Name)) {
+				// It cannot go on, or not yet; the others do.
 				copied := *d
 				copied.Table, copied.Aside = d.Was, reasonOf(errs)
 				d, set = &copied, true

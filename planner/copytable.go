@@ -66,6 +66,9 @@ func (y *syncer) place(ctx context.Context, at CopyName, d *connect.Discovered, 
 	}
 	if have != nil {
 		y.keepFixed(full, have, want)
+		if sameKey(have.PrimaryKeys, want.PrimaryKeys) {
+			want.PrimaryKeys = have.PrimaryKeys // the order of its columns is of no meaning
+		}
 		if diff := keysDiff(have, want); len(diff) > 0 {
 			err := &diag.Error{
 				Domain: diag.User, Code: diag.CodeLakeShape, Msg: fmt.Sprintf("table %s exists already with another shape than %s at the source", full, d.Table.Name), Notes: diff,
@@ -101,6 +104,12 @@ func (y *syncer) place(ctx context.Context, at CopyName, d *connect.Discovered, 
 	}
 	s.result.Steps = append(s.result.Steps, Step{Catalog: y.target.name, Warehouse: y.target.warehouse, Database: db, Table: at.Table, Schema: want})
 	return s.lakeTable(y.target, db, at.Table, want, diag.Pos{}, nil)
+}
+
+// sameKey reports whether two keys have the same columns.
+func sameKey(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
 }
 
 // keepFixed leaves the options of a table that cannot change any more.

@@ -22,6 +22,16 @@ type charset struct {
 	pairs, triples *[1 << 16]uint16
 }
 
+// Text gives text of a character set in UTF-8. Bytes that are none of its characters become U+FFFD.
+func Text(charset, text string) string {
+	cs := charsetOf(charset)
+	if cs == nil {
+		return text
+	}
+	out, _ := cs.decode(cs, nil, []byte(text))
+	return string(out)
+}
+
 // knownCharset reports the character sets that can be read: all of MySQL 8 and 9.
 func knownCharset(name string) bool { return charWidths[name] > 0 }
 

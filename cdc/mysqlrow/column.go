@@ -23,8 +23,11 @@ type Column struct {
 	Nullable  bool
 	// Default is column_default, nil if there is none.
 	Default *string
-	// Generated says that the value is computed.
-	Generated bool
+	// Generated says that the value is computed, by Expression.
+	Generated  bool
+	Expression string `json:",omitempty"`
+	// Counts says that the server gives rows without a value one (AUTO_INCREMENT).
+	Counts bool `json:",omitempty"`
 	// Hidden says that rows of the log have the column and the server does not list
 	// it: MariaDB's hashes of long unique keys, and the period of a table WITH
 	// SYSTEM VERSIONING that names no columns for it.

@@ -1,0 +1,23 @@
+DROP DATABASE IF EXISTS app;
+CREATE DATABASE app;
+USE app;
+CREATE TABLE calm (id INT PRIMARY KEY, v INT);
+INSERT INTO calm VALUES (1, 1);
+CREATE TABLE other_key (a INT NOT NULL PRIMARY KEY, b INT NOT NULL);
+INSERT INTO other_key VALUES (1, 2);
+CREATE TABLE turned_key (a INT, b INT, v INT, PRIMARY KEY (a, b));
+INSERT INTO turned_key VALUES (1, 2, 3);
+CREATE TABLE now_view (id INT PRIMARY KEY, v INT);
+INSERT INTO now_view VALUES (1, 1);
+-- @down
+USE app;
+ALTER TABLE other_key DROP PRIMARY KEY, ADD PRIMARY KEY (b);
+INSERT INTO other_key VALUES (1, 3);
+ALTER TABLE turned_key DROP PRIMARY KEY, ADD PRIMARY KEY (b, a);
+INSERT INTO turned_key VALUES (2, 2, 4);
+RENAME TABLE now_view TO now_base;
+CREATE VIEW now_view AS SELECT * FROM now_base;
+INSERT INTO now_view VALUES (2, 2);
+INSERT INTO calm VALUES (2, 2);
+-- @later
+INSERT INTO app.calm VALUES (3, 3);
