@@ -24,7 +24,7 @@ var syncGroups = []struct {
 		"keyless",
 	}},
 	{"Changes of tables, and rows that cannot be read", []string{"rename-columns", "drop-columns", "on-bad-row", "dead-letter-table"}},
-	{"The job", []string{"name", "catch-up", "fresh", "replace", "from", "rollback-tables", "reset-consumers", "set"}},
+	{"The job", []string{"name", "catch-up", "fresh", "replace", "from", "rollback-tables", "reset-consumers", "set", "eager-init"}},
 }
 
 // syncUsage prints the flags by groups.
