@@ -8,15 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
 
 // Databases of many tables: how long a copy of thousands of tables takes to come
-// up, what a table costs in memory, and what changes spread over many tables cost
-// beside the same changes in one.
+// up, and what a table costs in memory.
 
 // manyRows are the rows that each table of MANY has.
 const manyRows = 10
@@ -163,121 +161,6 @@ func (b *bench) ensureMany(db string, tables int) error {
 		}
 	}
 	return b.src.exec("SET sql_log_bin = 1")
-}
-
-// spread works off a backlog of b.Spread changes of 200 tables at once, each
-// transaction in another table, and the same changes of one table, in turns. Each
-// table pays for its files at each checkpoint, so the ratio of the two is one of the
-// changes that a table gets between checkpoints: few of them stand for a quiet source,
-// many for one that keeps a job busy.
-func (b *bench) spread(ctx context.Context) (line, error) {
-	const db, tables, rounds = "bench_spread", 200, 3
-	// Its changes begin with the same rows each time.
-	if err := b.src.exec("SET sql_log_bin = 0", "DROP DATABASE IF EXISTS "+db, "SET sql_log_bin = 1"); err != nil {
-		return nil, err
-	}
-	if err := b.ensureMany(db, tables+1); err != nil {
-		return nil, err
-	}
-	names := make([]string, tables)
-	for i := range names {
-		names[i] = db + "." + manyTable(i)
-	}
-	// Both jobs stand before their backlog, and begin each round from there.
-	jobs := map[string]*copies{}
-	for what, include := range map[string][]string{"ONE": {db + "." + manyTable(tables)}, "SPREAD": names} {
-		c, err := b.copies(what, b.Every, include...)
-		if err != nil {
-			return nil, err
-		}
-		jobs[what] = c
-		if _, err := c.comeUp(ctx, "snapshot", nil); err != nil {
-			return nil, err
-		}
-		if err := c.keep(); err != nil {
-			return nil, err
-		}
-	}
-	one, err := b.changeAll(int64(b.Spread), []string{db + "." + manyTable(tables)})
-	if err != nil {
-		return nil, err
-	}
-	many, err := b.changeAll(int64(b.Spread), names)
-	if err != nil {
-		return nil, err
-	}
-	wall, cpu, peak := map[string][]float64{}, map[string][]float64{}, map[string]float64{}
-	for range rounds {
-		for _, what := range []string{"ONE", "SPREAD"} {
-			c := jobs[what]
-			if err := c.back(); err != nil {
-				return nil, err
-			}
-			// The second run finds nothing to do: what is beyond it is the backlog.
-			for _, run := range []string{what, what + " start"} {
-				job, err := c.start(ctx, "--catch-up")
-				if err != nil {
-					return nil, err
-				}
-				u, err := job.wait()
-				if err != nil {
-					return nil, err
-				}
-				wall[run], cpu[run] = append(wall[run], u.wall.Seconds()), append(cpu[run], u.cpu.Seconds())
-				peak[run] = max(peak[run], u.rssMB)
-			}
-		}
-	}
-	out := line{"tables": tables, "changes": b.Spread, "changes_a_table": b.Spread / tables, "interval": b.Every}
-	beyond := map[string][2]float64{}
-	for what, n := range map[string]int64{"ONE": one, "SPREAD": many} {
-		p, start := strings.ToLower(what), what+" start"
-		for _, list := range [][]float64{wall[what], cpu[what], wall[start], cpu[start]} {
-			slices.Sort(list)
-		}
-		at := rounds / 2
-		out[p+"_wall_s"], out[p+"_cpu_s"], out[p+"_peak_rss_mb"] = wall[what][at], cpu[what][at], math.Round(peak[what])
-		out[p+"_start_wall_s"], out[p+"_start_cpu_s"] = wall[start][at], cpu[start][at]
-		beyond[what] = [2]float64{(wall[what][at] - wall[start][at]) / float64(n), (cpu[what][at] - cpu[start][at]) / float64(n)}
-		out[p+"_rows_per_s"] = math.Round(1 / beyond[what][0])
-	}
-	out["spread_of_one"], out["spread_of_one_by_cpu"] = beyond["ONE"][0]/beyond["SPREAD"][0], beyond["ONE"][1]/beyond["SPREAD"][1]
-	return out, nil
-}
-
-// changeAll makes n changes in transactions of 400 to 500, each of another one of
-// the tables, and gives how many it made.
-func (b *bench) changeAll(n int64, tables []string) (int64, error) {
-	feeds := make([]*feed, len(tables))
-	for i, t := range tables {
-		feeds[i] = newFeed(t, 1_000_000)
-	}
-	var done int64
-	for i := 0; done < n; i++ {
-		f := feeds[i%len(feeds)]
-		before := f.changes()
-		if err := f.transaction(b.src.conn, 400+f.rnd.IntN(101)); err != nil {
-			return done, err
-		}
-		done += f.changes() - before
-	}
-	return done, nil
-}
-
-// keep remembers lake and state as they are; back returns to them.
-func (c *copies) keep() error {
-	return errors.Join(os.CopyFS(filepath.Join(c.dir, "kept", "lake"), os.DirFS(c.lake())), os.CopyFS(filepath.Join(c.dir, "kept", "state"), os.DirFS(c.state())))
-}
-
-// What was there is moved away, not removed: file systems take a while to give the
-// places of removed files to new ones, which would be measured.
-func (c *copies) back() error {
-	used, err := os.MkdirTemp(c.dir, "used-")
-	if err != nil {
-		return fmt.Errorf("going back to the state before a round: %w", err)
-	}
-	return errors.Join(os.Rename(c.lake(), filepath.Join(used, "lake")), os.Rename(c.state(), filepath.Join(used, "state")),
-		os.CopyFS(c.lake(), os.DirFS(filepath.Join(c.dir, "kept", "lake"))), os.CopyFS(c.state(), os.DirFS(filepath.Join(c.dir, "kept", "state"))))
 }
 
 // residentMB gives VmRSS of a process in MB; 0 if it is gone.

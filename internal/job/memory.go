@@ -14,12 +14,13 @@ import (
 // channels, chunks of the snapshot, the program itself.
 const besideBuffers = 160 << 20
 
-// besideTable is what each further table needs: its plan, its schema, what is known
-// of its files, a batch in the making. Where many tables change at once, the collector
-// would be at work all the time without it. Of thousands, few do: atMostTables bounds it.
+// besideTable is what a table that changes needs beside its rows: many small batches
+// and files in the making, what is known of its files. Where hundreds change at once,
+// the collector would take a quarter of the time without that room. Of thousands, few
+// do: atMostTables bounds it.
 const (
-	besideTable  = 256 << 10
-	atMostTables = 64 << 20
+	besideTable  = 768 << 10
+	atMostTables = 144 << 20
 )
 
 // limitMemory asks the garbage collector to keep the process near its write
