@@ -35,8 +35,8 @@ type Config struct {
 	Rate  int    // changes/s of W3
 	Every string // checkpoint interval of W1 and W2
 	W3Int string // checkpoint interval of W3
-	// Tables are those of MANY, Spread the changes of the first half of SPREAD.
-	Tables, Spread int
+	// Tables are those of MANY, Spread and Busy the changes of both halves of SPREAD.
+	Tables, Spread, Busy int
 	// LakeRows are the rows of FLUSH, and of the five runs of READ and COMPACT;
 	// Rounds is how often each is measured in turn with what it is compared to.
 	LakeRows int64

@@ -160,9 +160,8 @@ func (b *bench) changeAll(n int64, tables []string) (int64, error) {
 	return done, nil
 }
 
-// busyRows are the rows of each table of the busy backlog, busyRounds how often each
-// of them changes.
-const busyRows, busyRounds = 5_000, 8
+// busyRows are the rows of each table of the busy backlog.
+const busyRows = 5_000
 
 // loadBusy gives each of many tables busyRows rows, and one all of them, outside the binlog.
 func (b *bench) loadBusy(many []string, one string) error {
@@ -186,11 +185,12 @@ func (b *bench) loadBusy(many []string, one string) error {
 	return b.src.exec("SET sql_log_bin = 1")
 }
 
-// updateAll changes every row busyRounds times, 500 a transaction, each of another one of the tables.
+// updateAll changes every row as often as makes b.Busy changes, at least once, 500 a
+// transaction, each of another one of the tables.
 func (b *bench) updateAll(tables []string) (int64, error) {
 	const all, batch = spreadTables * busyRows, 500
-	rows := all / len(tables)
-	for range busyRounds {
+	rows, rounds := all/len(tables), max(1, b.Busy/all)
+	for range rounds {
 		for k := 0; k < rows; k += batch {
 			for i, t := range tables {
 				first := i*rows + k
@@ -202,7 +202,7 @@ func (b *bench) updateAll(tables []string) (int64, error) {
 			}
 		}
 	}
-	return all * busyRounds, nil
+	return int64(all * rounds), nil
 }
 
 // keep remembers lake and state as they are; back returns to them.

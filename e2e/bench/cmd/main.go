@@ -59,6 +59,7 @@ func run(ctx context.Context, args []string) (err error) {
 	f.IntVar(&cfg.Rate, "rate", 2000, "changes per second of W3")
 	f.IntVar(&cfg.Tables, "tables", 2000, "tables of MANY")
 	f.IntVar(&cfg.Spread, "spread", 2_500_000, "changes of the first half of SPREAD")
+	f.IntVar(&cfg.Busy, "spread-busy", 8_000_000, "changes of its second half")
 	f.StringVar(&cfg.Every, "interval", "10s", "checkpoint interval of W1 and W2")
 	f.StringVar(&cfg.W3Int, "w3-interval", "1s", "checkpoint interval of W3")
 	f.IntVar(&cfg.Table.Buckets, "bucket", 4, "buckets of the table")
