@@ -234,6 +234,7 @@ func runRound(t *testing.T, seed uint64, counts *totals) {
 	}
 	time.Sleep(time.Until(until))
 	end()
+	x.whole()
 	if err := x.last(); err != nil {
 		t.Fatal(err)
 	}
