@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -31,6 +32,7 @@ func (w *Writer) indexed(pager file.PageWriter, meta *metadata.ColumnChunkMetaDa
 		return nil, fmt.Errorf("indexing pages: %w", err)
 	}
 	pager.SetIndexBuilders(nil, offsets)
+	w.places = append(w.places, offsets)
 	if meta.Descr().MaxRepetitionLevel() > 0 || !own && typ != parquet.Types.FixedLenByteArray || !w.props.StatisticsEnabledFor(meta.Descr().Path()) {
 		return nil, nil
 	}
@@ -51,8 +53,15 @@ func (w *Writer) indexed(pager file.PageWriter, meta *metadata.ColumnChunkMetaDa
 const indexKey = "leat.page-index"
 
 // writeIndex writes the page index behind the last row group, and into the footer where it is: by row group and
-// leaf, offset and length of the bounds of pages and of their places, as varints in base64.
+// leaf, offset and length of the bounds of pages and of their places, as varints in base64. Where all leaves have
+// one page, which the row group tells as much of, there is none.
 func (w *Writer) writeIndex() error {
+	if !slices.ContainsFunc(w.places, func(o *metadata.OffsetIndexBuilder) bool {
+		index := o.Build()
+		return index != nil && len(index.GetPageLocations()) > 1
+	}) {
+		return nil
+	}
 	w.index.Finish()
 	var at metadata.PageIndexLocation
 	if err := w.index.WriteTo(&w.sink, &at); err != nil {

@@ -31,6 +31,8 @@ type Writer struct {
 	props  *parquet.WriterProperties
 	meta   *metadata.FileMetaDataBuilder
 	index  *metadata.PageIndexBuilder
+	// places are the parts of index that say where the pages of a chunk are.
+	places []*metadata.OffsetIndexBuilder
 	sink   tellWriter
 	cols   []column
 	rows   int64
