@@ -29,6 +29,8 @@ type copyRules struct {
 	// one of them, or what a computed column reads; else the table goes without.
 	primaryKeys, partitionKeys []string
 	strict                     bool
+	// strictKeys refuses what lacks a column of the keys alone.
+	strictKeys bool
 	// primaryAt and partitionAt are where a file asks for them.
 	primaryAt, partitionAt diag.Pos
 	// noSourceKey leaves the primary key of the source out.
@@ -237,7 +239,7 @@ func (c *copyShape) chooseKeys(s *Session, d *connect.Discovered) error {
 		return e
 	}
 	names, missing := c.named(c.rules.primaryKeys)
-	if missing != "" && c.rules.strict {
+	if missing != "" && (c.rules.strict || c.rules.strictKeys) {
 		return lacks("primary_keys", missing, c.rules.primaryAt)
 	}
 	c.primary = names
@@ -254,7 +256,7 @@ func (c *copyShape) chooseKeys(s *Session, d *connect.Discovered) error {
 			c.primary = append(c.primary, c.cols[i].field.Name)
 		}
 	}
-	if names, missing = c.named(c.rules.partitionKeys); missing != "" && c.rules.strict {
+	if names, missing = c.named(c.rules.partitionKeys); missing != "" && (c.rules.strict || c.rules.strictKeys) {
 		return lacks("partition_keys", missing, c.rules.partitionAt)
 	}
 	c.parted = names

@@ -45,7 +45,7 @@ func (s *Session) createAs(ctx context.Context, v *sqlfront.CreateTable) {
 	s.statement(ctx, &sqlfront.Insert{Span: v.Span, Target: v.Name, Query: v.AsQuery})
 }
 
-// storable is the type of a column that holds values of t: the text ” has none of
+// storable is the type of a column that holds values of t: the empty text has none of
 // its own length.
 func storable(t columnar.DataType) columnar.DataType {
 	if t.IsText() && t.Length <= 0 {

@@ -158,7 +158,7 @@ func (a SyncArgs) Apply(spec *SyncSpec, database string) (warehouse string, err 
 		warehouse = w.Text
 	}
 	named := len(spec.Include) == 1 && !spec.Include[0].Open()
-	errs.Add(a.columns(spec, named || single != "" || a.text("table") != ""))
+	errs.Add(a.columns(spec, single != "" || a.text("table") != "", named))
 	return warehouse, errs.Err()
 }
 
@@ -282,10 +282,10 @@ func (a SyncArgs) naming(spec *SyncSpec, errs *diag.List) {
 }
 
 // columns makes the rules of the columns and keys of copies.
-func (a SyncArgs) columns(spec *SyncSpec, strict bool) error {
+func (a SyncArgs) columns(spec *SyncSpec, strict, named bool) error {
 	var errs diag.List
 	base := copyRules{
-		primaryKeys: a.list("primary_keys"), partitionKeys: a.list("partition_keys"), metadata: a.list("metadata_column"), strict: strict,
+		primaryKeys: a.list("primary_keys"), partitionKeys: a.list("partition_keys"), metadata: a.list("metadata_column"), strict: strict, strictKeys: strict || named,
 		noSourceKey: a.choice(&errs, "sync_primary_keys_from_source_schema", "true", "false") == "false",
 	}
 	known := slices.Sorted(maps.Keys(metadataTypes))

@@ -63,8 +63,9 @@ func TestSyncWidensKeys(t *testing.T) {
 		c.job.Lake(p+".texts").CheckJava(t, c.rows("texts"))
 		c.job.Lake(p+".later").CheckJava(t, c.rows("later"))
 	}
-	for _, p := range producers {
-		c.job.Lake(p+".numbers").CheckRows(t, c.rows("numbers"))
+	c.job.Lake("input.numbers").CheckRows(t, c.rows("numbers"))
+	for _, p := range producers[1:] {
+		c.job.Lake(p+".numbers").CheckJava(t, c.rows("numbers"))
 	}
 	if s := fmt.Sprint(judge.Java(t).Schema(t, c.job.Warehouse(), "input.numbers")); strings.Count(s, "BIGINT NOT NULL") != 2 {
 		t.Errorf("the key has the types of %s", s)
