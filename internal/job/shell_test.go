@@ -13,7 +13,7 @@ import (
 )
 
 // measured is what EXPLAIN ANALYZE prints otherwise each time, or with each change of a file's form.
-var measured = regexp.MustCompile(`(?m)(^Read .* files, )[0-9]+ of [0-9]+( bytes)|(rows in )[0-9.]+[a-zµ]+`)
+var measured = regexp.MustCompile(`(?m)(^"?Read .* files, )[0-9]+ of [0-9]+( bytes)|(rows in )[0-9.]+[a-zµ]+`)
 
 // TestShell runs testdata/shell/*.txt. The command is the form of results
 // (table, json, ndjson), the input statements; what is printed follows, errors
