@@ -255,3 +255,32 @@ func TestNestedCasts(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsOfNull reads a field whose own value is there below a ROW that is NULL.
+func TestFieldsOfNull(t *testing.T) {
+	t.Parallel()
+	dt := columnar.DataType{Kind: columnar.Row, Nullable: true, Fields: []columnar.Field{{Name: "a", Type: columnar.Of(columnar.Int)}}}
+	b := array.NewInt32Builder(memory.DefaultAllocator)
+	b.AppendValues([]int32{1, 2}, nil)
+	data := array.NewData(columnar.ArrowType(dt), 2, []*memory.Buffer{memory.NewBufferBytes([]byte{1})}, []arrow.ArrayData{b.NewArray().Data()}, 1, 0)
+	p, err := Compile([]Expr{FieldOf(Column(0, dt), 0)}, Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.Eval(memory.DefaultAllocator, []arrow.Array{array.MakeFromData(data)}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(out[0]); got != "[1 (null)]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestEqualNames takes the last of members with one name.
+func TestEqualNames(t *testing.T) {
+	t.Parallel()
+	p, _ := parseJSONPath("$.a")
+	if got := p.find(`{"a":1,"b":2,"a":{"c":3}}`); len(got) != 1 || got[0] != `{"c":3}` {
+		t.Errorf("got %q", got)
+	}
+}
