@@ -24,7 +24,7 @@ func (t *Table) Rekey(ctx context.Context, cfg WriteConfig) (int64, error) {
 		return 0, err
 	}
 	// The rows are those of s, and so is the place of the source.
-	return t.replaceRows(ctx, s, cfg, t.Options.Bucket, s.Properties)
+	return t.replaceRows(ctx, s, cfg, t.Options.Bucket, s.Properties, true)
 }
 
 // staleKeys gives the latest snapshot if a file of it has keys of another type,

@@ -29,13 +29,13 @@ func (t *Table) Rescale(ctx context.Context, cfg WriteConfig, buckets int) (int6
 	if err := t.checkRescale(ctx, s, cfg, buckets); err != nil {
 		return 0, err
 	}
-	return t.replaceRows(ctx, s, cfg, buckets, nil)
+	return t.replaceRows(ctx, s, cfg, buckets, nil, false)
 }
 
 // replaceRows writes the rows of a snapshot anew and replaces it by them; whatever
 // the changelog is, it does not tell of that.
-func (t *Table) replaceRows(ctx context.Context, s *spec.Snapshot, cfg WriteConfig, buckets int, properties map[string]string) (int64, error) {
-	msgs, err := t.writeAnew(ctx, s, cfg, buckets)
+func (t *Table) replaceRows(ctx context.Context, s *spec.Snapshot, cfg WriteConfig, buckets int, properties map[string]string, otherKeys bool) (int64, error) {
+	msgs, err := t.writeAnew(ctx, s, cfg, buckets, otherKeys)
 	if err != nil {
 		return 0, fmt.Errorf("writing the rows of table %s anew: %w", t.Path, err)
 	}
@@ -95,8 +95,9 @@ func (t *Table) copyWith(options map[string]string) (*Table, error) {
 	return newTable(t.FS, t.Path, t.home, &schema)
 }
 
-// writeAnew writes the rows of a snapshot as new level-0 files.
-func (t *Table) writeAnew(ctx context.Context, s *spec.Snapshot, cfg WriteConfig, buckets int) (msgs []spec.CommitMessage, err error) {
+// writeAnew writes the rows of a snapshot as new level-0 files. otherKeys says that
+// files hold keys of another type.
+func (t *Table) writeAnew(ctx context.Context, s *spec.Snapshot, cfg WriteConfig, buckets int, otherKeys bool) (msgs []spec.CommitMessage, err error) {
 	to, err := t.copyWith(map[string]string{
 		spec.OptionBucket: strconv.Itoa(buckets), "write-only": "true", "changelog-producer": "none", "deletion-vectors.enabled": "false",
 	})
@@ -109,7 +110,7 @@ func (t *Table) writeAnew(ctx context.Context, s *spec.Snapshot, cfg WriteConfig
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.Close(ctx)) }()
-	err = t.Scan(ctx, ScanOptions{At: s, Today: true, Partition: cfg.Partition}, func(b *columnar.Batch) error {
+	err = t.Scan(ctx, ScanOptions{At: s, Today: true, AllMeet: otherKeys, Partition: cfg.Partition}, func(b *columnar.Batch) error {
 		kinds := make([]columnar.RowKind, b.Rows())
 		for _, c := range b.Cols {
 			c.Retain() // the writer owns what it is given

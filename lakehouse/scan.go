@@ -45,6 +45,9 @@ type ScanOptions struct {
 	KeepDeletes bool
 	// Level0 reads level 0 too where readers see only what compactions have looked at.
 	Level0 bool
+	// AllMeet merges all files of a bucket with each other: the ranges of their keys,
+	// which are of another type than the table's, tell nothing.
+	AllMeet bool
 }
 
 // Plan is what a scan reads: independent splits of one snapshot.
@@ -66,6 +69,7 @@ type Plan struct {
 	// keepDeletes is ScanOptions.KeepDeletes; keepKinds gives rows their stored kinds
 	// where deleted ones are left out.
 	keepDeletes, keepKinds bool
+	allMeet                bool // ScanOptions.AllMeet
 	// engine merges the rows of columns; nil is plain deduplicate. skipLevel0 leaves
 	// out what no compaction has looked at.
 	engine     *mergetree.Engine
@@ -160,7 +164,7 @@ func (t *Table) newPlan(ctx context.Context, s *spec.Snapshot, o ScanOptions) (*
 			return nil, err
 		}
 	}
-	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns(), keepDeletes: o.KeepDeletes, mem: columnar.NewPool()}
+	p := &Plan{Snapshot: s, t: t, Schema: schema.Columns(), keepDeletes: o.KeepDeletes, allMeet: o.AllMeet, mem: columnar.NewPool()}
 	if o.Columns != nil {
 		idx := make([]int, len(o.Columns))
 		for i, c := range o.Columns {
@@ -233,6 +237,12 @@ func (p *Plan) addBucket(entries []spec.ManifestEntry) {
 		for _, f := range files {
 			sections = append(sections, []mergetree.Run{{Files: []spec.DataFileMeta{f}}})
 		}
+	} else if p.allMeet {
+		runs := make([]mergetree.Run, len(files))
+		for i, f := range files {
+			runs[i].Files = []spec.DataFileMeta{f}
+		}
+		sections = append(sections, runs)
 	} else {
 		types := make([]columnar.DataType, len(p.keys))
 		for i, k := range p.keys {
