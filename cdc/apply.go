@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"leat/cdc/mysqlrow"
@@ -183,7 +184,9 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 			if err := t.seq.applyEach(t.plan, layout, rows, bad); err != nil {
 				return t.alone(t.at(-1, err))
 			}
-		} else if err := t.seq.apply(layout, rows); err != nil {
+		} else if err := t.seq.apply(layout, rows); t.otherColumns(err) {
+			r.heal(t, err)
+		} else if err != nil {
 			if err = t.at(-1, err); t.def.BadRowsAside {
 				return t.alone(err)
 			}
@@ -202,6 +205,13 @@ func (r *Reader) rowsEvent(ctx context.Context, e *event) error {
 		return r.flush(ctx)
 	}
 	return nil
+}
+
+// otherColumns reports an error that says that rows of a table that is followed are
+// of other columns than those in use, as far as its table map could not tell.
+func (t *table) otherColumns(err error) bool {
+	var e *diag.Error
+	return t.def.Follow && errors.As(err, &e) && e.Code == diag.CodeSourceChanged
 }
 
 // originWanted reports whether rows of the transaction at hand are read.
