@@ -104,6 +104,7 @@ func (s *syncer) work() {
 // target is a file or folder to confirm, with those who wait for it.
 type target struct {
 	file    *os.File
+	folder  bool
 	device  uint64
 	waiting []*syncing
 }
@@ -131,7 +132,7 @@ func (s *syncer) confirm(group []*syncing) {
 	var single errgroup.Group
 	single.SetLimit(filesAtOnce)
 	for _, list := range byDevice {
-		if len(list) >= wholeFrom && s.mayWhole(len(list)) {
+		if len(list) >= wholeFrom && s.mayWhole(len(list)) && syncsWhole(list[0].file) {
 			s.confirmWhole(list)
 			continue
 		}
@@ -164,7 +165,7 @@ func targetsOf(group []*syncing) (files, dirs []*target) {
 				r.fail(err)
 				continue
 			}
-			t := &target{file: f, waiting: []*syncing{r}}
+			t := &target{file: f, folder: true, waiting: []*syncing{r}}
 			t.find()
 			known[dir] = t
 			dirs = append(dirs, t)
@@ -196,12 +197,34 @@ func (s *syncer) mayWhole(n int) bool {
 	return false
 }
 
-// confirmWhole confirms targets of one file system by one call.
+// syncsWhole reports whether the file system of f is one whose syncfs(2) is known to do
+// for all files what fsync(2) does for one. That of FUSE does not reach the server
+// behind it, and overlays may stand on anything.
+func syncsWhole(f *os.File) bool {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {
+		return false
+	}
+	switch st.Type {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC:
+		return true
+	default:
+		return false
+	}
+}
+
+// confirmWhole confirms targets of one file system by one call. The call tells of
+// what the disk failed to take since the file it is made with was opened, if it does at all (from
+// Linux 5.8 on), so each file is asked for its own errors then, which costs no writing.
 func (s *syncer) confirmWhole(list []*target) {
 	begin := time.Now()
 	err := unix.Syncfs(int(list[0].file.Fd()))
 	for _, t := range list {
 		t.fail(os.NewSyscallError("syncfs", err))
+		if !t.folder {
+			err := unix.SyncFileRange(int(t.file.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WAIT_BEFORE)
+			t.fail(os.NewSyscallError("sync_file_range", err))
+		}
 	}
 	s.mu.Lock()
 	s.whole = time.Since(begin)
