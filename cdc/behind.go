@@ -28,7 +28,7 @@ func (behindCollector) Report(dataflow.SourceStatus) {}
 // leaveBehind lets tables be read beside the others, each from its place on.
 func (r *Reader) leaveBehind(places map[*table]Position) {
 	b := &Reader{
-		cfg: *r.cfg.aside(), log: r.log, byName: map[string][]*table{}, kept: map[string]tableState{}, letters: r.letters,
+		cfg: *r.cfg.aside(), log: r.log, byName: map[string][]*table{}, locked: map[string]time.Time{}, kept: map[string]tableState{}, letters: r.letters,
 		server: r.server, zone: r.zone, rights: r.rights, catching: true,
 	}
 	b.cfg.Watch, b.cfg.CatchUp = nil, false

@@ -76,7 +76,7 @@ func (r *Reader) carryTable(ctx context.Context, n *conn, c carried, statement s
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
-	src, err := n.describeNow(t.def.Database, t.def.Name)
+	src, err := r.describeNow(n, t.def.Database, t.def.Name)
 	if err != nil {
 		return sourceError(n.addr, err)
 	}

@@ -152,6 +152,9 @@ func effects(text, schema string) (effect, []name) {
 			p.skip("IF", "EXISTS")
 			names := p.list()
 			rest := *p
+			if rest.skip("DISABLE", "ENABLE") && rest.skip("KEYS") && rest.at == len(w) {
+				return noEffect, nil // as dumps have it, whose tables are locked
+			}
 			if to, ok := p.newName(); ok {
 				return renamed, append(names, to)
 			}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
 
 	"leat/cdc/mysqlrow"
 )
@@ -84,16 +87,30 @@ const (
 	tableQuery = `SELECT TABLE_TYPE, ENGINE, TABLE_ROWS, AVG_ROW_LENGTH, TABLE_COMMENT, DATA_LENGTH, TABLE_NAME FROM information_schema.TABLES WHERE %s`
 )
 
+// lockRemembered is how long a table counts as locked after a lock was waited for in vain.
+const lockRemembered = time.Minute
+
 // describeNow is describe for a table that a statement in the log has changed: the
 // statement is in the log before the server shows what it did. The lock that it
 // holds until then keeps others from opening the table.
-func (n *conn) describeNow(database, table string) (*sourceTable, error) {
-	if err := n.exec("SET SESSION lock_wait_timeout = 10"); err != nil {
+func (r *Reader) describeNow(n *conn, database, table string) (*sourceTable, error) {
+	// The stream stands still meanwhile: LOCK TABLES, which holds on, costs that once.
+	key, wait := r.server.tableKey(database, table), 10
+	if time.Since(r.locked[key]) < lockRemembered {
+		wait = 1
+	}
+	if err := n.exec(fmt.Sprint("SET SESSION lock_wait_timeout = ", wait)); err != nil {
 		return nil, err
 	}
 	// A table that is gone, or locked for long, is described as the server shows it.
-	if err := n.exec("SELECT 1 FROM " + sqlName(database, table) + " LIMIT 0"); err != nil && errorCode(err) == 0 {
+	err := n.exec("SELECT 1 FROM " + sqlName(database, table) + " LIMIT 0")
+	switch {
+	case errorCode(err) == mysql.ER_LOCK_WAIT_TIMEOUT:
+		r.locked[key] = time.Now()
+	case err != nil && errorCode(err) == 0:
 		return nil, err
+	default:
+		delete(r.locked, key)
 	}
 	return n.describe(database, table)
 }

@@ -171,7 +171,7 @@ func (r *Reader) altered(ctx context.Context, t *table) error {
 		return err
 	}
 	defer n.close()
-	src, err := n.describeNow(t.def.Database, t.def.Name)
+	src, err := r.describeNow(n, t.def.Database, t.def.Name)
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
@@ -273,7 +273,7 @@ func (r *Reader) rebind(ctx context.Context, t *table, m mysqlrow.TableMap, caus
 		return nil, err
 	}
 	defer n.close()
-	now, err := n.describeNow(t.def.Database, t.def.Name)
+	now, err := r.describeNow(n, t.def.Database, t.def.Name)
 	if err != nil {
 		return nil, sourceError(n.addr, err)
 	}

@@ -35,6 +35,8 @@ type Reader struct {
 	// charsets are the character sets of the server by the numbers of their collations,
 	// nil until they are needed.
 	charsets map[uint16]string
+	// locked are tables whose lock was waited for in vain, and when.
+	locked map[string]time.Time
 	// left are tables that came while the reader runs, and stay out.
 	left []dataflow.TableStatus
 
@@ -69,7 +71,7 @@ func New(cfg Config) (*Reader, error) {
 		cfg.Log = slog.Default()
 	}
 	cfg.other, cfg.replica = new(atomic.Bool), newReplica()
-	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}}
+	r := &Reader{cfg: cfg, log: cfg.Log, byName: map[string][]*table{}, locked: map[string]time.Time{}}
 	return r, nil
 }
 

@@ -120,7 +120,7 @@ func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
-	src, err := n.describeNow(x.schema, x.table)
+	src, err := r.describeNow(n, x.schema, x.table)
 	if err != nil {
 		return sourceError(n.addr, err)
 	}
@@ -134,8 +134,10 @@ func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {
 		return err
 	}
 	info := src.info(x.schema, x.table)
-	if err := n.exec("SELECT * FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
-		return info.Grant()
+	if _, locked := r.locked[r.server.tableKey(x.schema, x.table)]; !locked {
+		if err := n.exec("SELECT * FROM " + t.sqlName() + " LIMIT 0"); denied(err) {
+			return info.Grant()
+		}
 	}
 	list, err := r.cfg.Watch.Add(ctx, &info, r.run.out)
 	for i := range list {
