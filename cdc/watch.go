@@ -70,7 +70,12 @@ func (r *Reader) newcomers(ctx context.Context, kind effect, names []name, e *ev
 	var out []name
 	for _, row := range found.rows {
 		// The server's own spelling counts.
-		if _, kept := r.kept[row[0]+"."+row[1]]; !kept && r.cfg.Watch.matches(row[0], row[1]) && len(r.byName[r.server.tableKey(row[0], row[1])]) == 0 {
+		_, kept := r.kept[row[0]+"."+row[1]]
+		switch {
+		case kept || !r.cfg.Watch.matches(row[0], row[1]) || len(r.byName[r.server.tableKey(row[0], row[1])]) > 0:
+		case r.onlineChange(row[0], row[1]):
+			r.log.Info("a table of an online schema change stays out", "table", row[0]+"."+row[1])
+		default:
 			out = append(out, name{row[0], row[1]})
 		}
 	}

@@ -60,6 +60,7 @@ func (c Connector) Discover(ctx context.Context, spec connect.DiscoverSpec) (*co
 			d.errs.Add(err)
 			continue
 		}
+		d.leaveOnlineChanges(list)
 		for i := range list {
 			d.take(&list[i])
 		}
@@ -121,6 +122,27 @@ func notForCopies(key, reason string) *diag.Error {
 	return &diag.Error{
 		Domain: diag.User, Code: diag.CodeBadOption, Option: key, Msg: "leat refuses it for copies of whole tables: " + reason,
 		Hint: "leave the option out, or carry the table by a script",
+	}
+}
+
+// leaveOnlineChanges leaves out the tables by which tools change another one of the
+// list, unless they are asked for by name or the job has read them before.
+func (d *discovery) leaveOnlineChanges(list []cdc.TableInfo) {
+	names := map[string]bool{}
+	for i := range list {
+		names[list[i].ID()] = true
+	}
+	for i := range list {
+		t := &list[i]
+		of := cdc.OnlineChangeOf(t.Name, func(name string) bool { return names[t.Database+"."+name] })
+		if was, _ := d.keeps(t); of == "" || was != nil || d.named(t) || d.seen[t.ID()] || !d.spec.Wants(t.Database, t.Name) {
+			continue
+		}
+		d.seen[t.ID()] = true
+		d.out.Left = append(d.out.Left, connect.LeftOut{Name: t.ID(), Reason: &diag.Error{
+			Domain: diag.User, Code: diag.CodeSourceTable, Table: t.ID(),
+			Msg: "it belongs to an online schema change of " + t.Database + "." + of, Hint: "name it in --include to copy it",
+		}})
 	}
 }
 
