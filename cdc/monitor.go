@@ -17,6 +17,9 @@ type monitor struct {
 	// publish is called after each look.
 	publish func()
 	guard   *guard
+	// back says that the log of the server ended before where it did once: it was
+	// reset, and the stream may wait for ever at the end of a log that is no more.
+	back atomic.Bool
 
 	mu  sync.Mutex
 	end *logEnd
@@ -86,6 +89,9 @@ func (m *monitor) look(ctx context.Context, n *conn, s *server) error {
 		return err
 	}
 	e.millis = number(ms)
+	if last != nil && last.uuid == e.uuid && e.compare(last.file, last.offset) > 0 {
+		m.back.Store(true)
+	}
 	if last != nil && last.uuid == e.uuid && last.file == e.file && e.asked.Sub(m.guard.listed) < listEvery {
 		e.files = last.files
 	} else {

@@ -57,6 +57,25 @@ func (r *Reader) open(ctx context.Context, pos Position, before *server) (*dumpe
 	return d, s, err
 }
 
+// checkReset ends the stream of a log that was reset meanwhile: the server does not.
+func (r *Reader) checkReset(ctx context.Context) error {
+	back := &r.run.mon.back
+	if !back.Load() {
+		return nil
+	}
+	n, err := r.cfg.connect(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // a server that is away ends the stream, which looks then
+	}
+	defer n.close()
+	err = r.resumable(ctx, n, r.server, r.pos)
+	if err != nil && diag.DomainOf(err) != diag.Guard {
+		return nil // it could not be found out: once more
+	}
+	back.Store(false)
+	return err
+}
+
 // resumable checks that the server can continue from pos, and that its log is the
 // one that the job has read: names of files, offsets and GTIDs are used again after
 // RESET BINARY LOGS AND GTIDS.

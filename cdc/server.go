@@ -203,7 +203,7 @@ func (n *conn) resumable(ctx context.Context, s *server, pos Position) error {
 			Domain: diag.Guard, Code: diag.CodeSourceIdentity,
 			Msg:   fmt.Sprintf("MySQL at %s (%s) lacks transactions that the job has read", n.addr, s.uuid),
 			Notes: []string{"missing: " + pos.GTID.minus(executed)},
-			Hint:  "connect to the server or replica that has them; a server restored from a backup is another history: read it with --fresh --replace",
+			Hint:  "connect to the server or replica that has them; a server whose log was reset, or that was restored from a backup, is another history: read it with --fresh --replace",
 		}
 	}
 	purged, err := n.purgedSet(s)

@@ -223,6 +223,7 @@ func (r *Reader) loop(ctx context.Context) error {
 		case <-other.timer:
 			err = b.lingered(ctx)
 		case <-tick.C:
+			err = r.checkReset(ctx)
 			r.report()
 		}
 		if err != nil {
