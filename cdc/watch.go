@@ -103,21 +103,10 @@ func (r *Reader) welcome(ctx context.Context, list []name) error {
 			return err
 		default:
 			r.log.Warn("a new table stays out", "table", x.schema+"."+x.table, "reason", err)
-			r.left = append(r.left, dataflow.TableStatus{Name: x.schema + "." + x.table, State: "left out", Reason: messages(err)})
+			r.left = append(r.left, dataflow.TableStatus{Name: x.schema + "." + x.table, State: "left out", Reason: diag.Messages(err)})
 		}
 	}
 	return nil
-}
-
-// messages gives those of an error, without places and remedies.
-func messages(err error) string {
-	var list diag.List
-	list.Add(err)
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = e.Msg
-	}
-	return strings.Join(texts, "; ")
 }
 
 func (r *Reader) welcomeTable(ctx context.Context, n *conn, x name) error {

@@ -254,7 +254,7 @@ func (y *syncer) group(ctx context.Context, g *copyGroup) {
 			if d.Was != nil && (len(y.groups) > 1 || slices.Contains(y.spec.Resume, d.Database+"."+d.Name)) {
 				// It cannot go on, or not yet; the others do.
 				copied := *d
-				copied.Table, copied.Aside = d.Was, reasonOf(errs)
+				copied.Table, copied.Aside = d.Was, diag.Messages(errs)
 				d, set = &copied, true
 			}
 			again.members = append(again.members, d)

@@ -111,7 +111,7 @@ func (s *Session) shape(d *connect.Discovered, rules *copyRules) (*copyShape, er
 		x, err := it.column.bind(s, &scope{rel: rel})
 		if err != nil {
 			if !rules.strict && codeOf(err) == diag.CodeUnknownColumn {
-				s.notice(configs.Notice{Key: d.Table.Name + " " + it.column.name, Msg: fmt.Sprintf("table %s has no column '%s': %s", d.Table.Name, it.column.name, reasonOf(err))})
+				s.notice(configs.Notice{Key: d.Table.Name + " " + it.column.name, Msg: fmt.Sprintf("table %s has no column '%s': %s", d.Table.Name, it.column.name, diag.Messages(err))})
 				continue
 			}
 			return nil, inTable(err, d.Table.Name)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"leat/configs"
 	"leat/internal/connect"
@@ -19,19 +18,8 @@ func (y *syncer) tellLeft() {
 			y.s.fail(l.Reason)
 			continue
 		}
-		y.s.notice(configs.Notice{Key: "left out " + l.Name, Msg: fmt.Sprintf("table %s stays out: %s", l.Name, reasonOf(l.Reason))})
+		y.s.notice(configs.Notice{Key: "left out " + l.Name, Msg: fmt.Sprintf("table %s stays out: %s", l.Name, diag.Messages(l.Reason))})
 	}
-}
-
-// reasonOf gives the messages of an error without their remedies.
-func reasonOf(err error) string {
-	var list diag.List
-	list.Add(err)
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = e.Msg
-	}
-	return strings.Join(texts, "; ")
 }
 
 // watch lets the job take up tables that come, where a pattern names them.

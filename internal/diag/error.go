@@ -133,6 +133,17 @@ func (l *List) Add(err error) {
 	}
 }
 
+// Messages gives what went wrong, a Msg each for the errors of err, without places and remedies.
+func Messages(err error) string {
+	var list List
+	list.Add(err)
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = e.Msg
+	}
+	return strings.Join(texts, "; ")
+}
+
 // Err gives nil for an empty list, else the list sorted by position.
 func (l List) Err() error {
 	if len(l) == 0 {

@@ -167,7 +167,7 @@ func (d *discovery) take(t *cdc.TableInfo) {
 	}
 	def, err := d.readable(t)
 	if err != nil && was != nil {
-		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Table: was, Was: was, Aside: reasonOf(err)})
+		d.out.Tables = append(d.out.Tables, connect.Discovered{Database: t.Database, Name: t.Name, Table: was, Was: was, Aside: diag.Messages(err)})
 		return
 	}
 	if err != nil {
@@ -229,17 +229,6 @@ func (d *discovery) keeps(t *cdc.TableInfo) (was *connect.Table, aside string) {
 		return def, ""
 	}
 	return def, d.stored[i].Aside
-}
-
-// reasonOf gives the messages of an error without their remedies.
-func reasonOf(err error) string {
-	var list diag.List
-	list.Add(err)
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = e.Msg
-	}
-	return strings.Join(texts, "; ")
 }
 
 // gone takes the tables of a pattern that the job has read and the server has no
