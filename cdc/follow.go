@@ -136,16 +136,6 @@ func definesAnew(statement string) bool {
 	return slices.Contains([]string{"CREATE", "ALTER", "DROP"}, firstWord(statement))
 }
 
-// replaces reports whether a RENAME puts the table by which gh-ost (_name_gho) or
-// pt-online-schema-change (_name_new, with more underscores where that is taken)
-// has changed t in its place.
-func replaces(names []name, t *table) bool {
-	return slices.ContainsFunc(names, func(n name) bool {
-		suffix, ok := strings.CutPrefix(strings.TrimLeft(strings.ToLower(n.table), "_"), strings.TrimLeft(strings.ToLower(t.def.Name), "_"))
-		return ok && (suffix == "_gho" || suffix == "_new") && strings.HasPrefix(n.table, "_") && strings.EqualFold(n.schema, t.def.Database)
-	})
-}
-
 // isCreate reports CREATE OR REPLACE TABLE.
 func isCreate(statement string) bool { return strings.EqualFold(firstWord(statement), "CREATE") }
 

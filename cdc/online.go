@@ -2,6 +2,7 @@ package cdc
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,4 +31,15 @@ func OnlineChangeOf(name string, isTable func(name string) bool) string {
 // onlineChange reports a table of an online schema change of one that is followed.
 func (r *Reader) onlineChange(database, name string) bool {
 	return OnlineChangeOf(name, func(t string) bool { return len(r.byName[r.server.tableKey(database, t)]) > 0 }) != ""
+}
+
+// replaces reports whether a RENAME puts the table by which gh-ost (_t_gho) or
+// pt-online-schema-change (_t_new) has changed t in its place.
+func replaces(names []name, t *table) bool {
+	isTable := func(name string) bool { return strings.EqualFold(name, t.def.Name) }
+	return slices.ContainsFunc(names, func(n name) bool {
+		shadow := strings.ToLower(n.table)
+		return strings.EqualFold(n.schema, t.def.Database) && (strings.HasSuffix(shadow, "_gho") || strings.HasSuffix(shadow, "_new")) &&
+			OnlineChangeOf(shadow, isTable) != ""
+	})
 }

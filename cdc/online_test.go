@@ -15,3 +15,16 @@ func TestOnlineChangeOf(t *testing.T) {
 		}
 	}
 }
+
+func TestReplaces(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[name]bool{
+		{"shop", "_orders_gho"}: true, {"shop", "_orders_new"}: true, {"shop", "__orders_new"}: true, {"SHOP", "_Orders_GHO"}: true,
+		{"shop", "_orders_del"}: false, {"shop", "_orders_old"}: false, {"other", "_orders_gho"}: false, {"shop", "orders_new"}: false, {"shop", "_others_gho"}: false,
+	} {
+		tab := &table{def: Table{Database: "shop", Name: "orders"}}
+		if got := replaces([]name{{"shop", "orders"}, n}, tab); got != want {
+			t.Errorf("%v: %v, want %v", n, got, want)
+		}
+	}
+}
